@@ -81,9 +81,18 @@ def memory_of(pid):
     return found
 
 
-def resident_of(pid):
-    """Bytes of a process in memory, with shared ones: of any process, also of one with private keys."""
+def _status_bytes(pid, name):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     raise AssertionError(f"process {pid} has ended")
+
+
+def resident_of(pid):
+    """Bytes of a process in memory, including shared ones. Works for any process, even if it holds keys."""
+    return _status_bytes(pid, "VmRSS")
+
+
+def peak_of(pid):
+    """The most that it had in memory at any time."""
+    return _status_bytes(pid, "VmHWM")
