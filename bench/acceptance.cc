@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many draft tokens a model would accept, measured offline: greedy answers of the model, gone
-// through as a loop that speculates would. A draft counts up to the first token that the model
-// itself would not have chosen, and the loop goes on behind that one. Drafts come from the text
+// Measures offline how many draft tokens a model would accept. The model's greedy answers are
+// walked through as a speculative loop would: draft tokens count up to the first one that the model
+// would not have chosen itself, and the loop continues behind that one. Drafts come from the text
 // before (draft/ngram_proposer.h), from a second model with the same vocabulary, and from the
 // model's own drafter: its block for multi-token prediction, or a drafter of blocks given as
 // --draft (model/files/block_shape.h).
 //
 // --trees: what draft trees would gain over chains of as many draft tokens. The rank that the
-// drafter gave to each token of the answers, behind the true text before it, is all that has to be
-// known: a tree of fixed shape accepts a token if its rank is among the children of the node that
-// is reached. The shape is the one that gives the most by how often each rank is right.
+// drafter gave to each token of the answers, behind the true text before it, is enough to know
+// this: a tree of fixed shape accepts a token if its rank is among the children of the node that is
+// reached. The shape is chosen by how often the token of each rank is right.
 
 #include <fmt/format.h>
 
@@ -53,7 +53,6 @@ struct Prompt {
   Tokens answer;  // greedy, with the token that ends it
 };
 
-// A model that answers greedily.
 class Model {
  public:
   static Result<std::unique_ptr<Model>> Open(const std::vector<std::string>& paths) {
@@ -81,7 +80,7 @@ class Model {
     return tokenizer_->Encode(text, {.parse_special = true});
   }
 
-  // What is shared with the text of the last call is not computed again.
+  // The prefix shared with the text of the last call is not computed again.
   Result<Tokens> Answer(const Tokens& text, uint64_t max_tokens) {
     sequence_->SetHistory(text);
     engine::Request request;
@@ -92,8 +91,8 @@ class Model {
     return TRY(engine::Generate(*model_, tokenizer_.get(), clock_, std::move(request))).tokens;
   }
 
-  // The rank of each token of the answer behind the text before it, from 0 on: by this model, or by
-  // its block for the tokens behind the next one.
+  // The rank, from 0 on, of each token of the answer behind the text before it: computed by this
+  // model, or by its block for the tokens behind the next one.
   Result<std::vector<uint32_t>> Ranks(const Prompt& prompt, bool by_block) {
     Tokens text = prompt.tokens;
     text.insert(text.end(), prompt.answer.begin(), prompt.answer.end());
@@ -131,7 +130,7 @@ class Model {
     return ranks;
   }
 
-  // What its own drafter proposes behind the text before each token of the answer.
+  // What the model's own drafter proposes behind the text before each token of the answer.
   Result<std::vector<Tokens>> OwnDrafts(const Prompt& prompt) {
     Tokens text = prompt.tokens;
     text.insert(text.end(), prompt.answer.begin(), prompt.answer.end());
@@ -157,7 +156,8 @@ class Model {
   }
 
  private:
-  // Of every token of a text but the last: behind the last layer, or those that are tapped.
+  // The rows of every token of a text but the last: those behind the last layer, or behind the
+  // layers that a drafter of blocks taps.
   Result<std::vector<float>> RowsOf(const Tokens& text, bool is_tapped) {
     engine::Sequence sequence(*model_);
     std::vector<float> rows;
@@ -180,7 +180,8 @@ class Model {
   static constexpr size_t kRowsAtOnce = 128;
   static constexpr uint64_t kBlockBytes = uint64_t{1} << 28;
 
-  // Of the tokens from `begin` on, whose logits these are; those before `first` are the prompt's.
+  // Appends the ranks of the tokens from `begin` on, to which the logits belong. Tokens before
+  // `first` are the prompt's and are skipped.
   void AddRanks(std::span<const float> logits, const Tokens& text, size_t begin, size_t first,
                 std::vector<uint32_t>& ranks) const {
     const size_t vocab_size = model_->shape().vocab_size;
@@ -200,13 +201,13 @@ class Model {
   std::unique_ptr<engine::Sequence> sequence_;
 };
 
-// What a loop would have seen.
+// What a speculative loop would have counted.
 struct Counts {
   uint64_t steps = 0;     // of the target model
-  uint64_t drafts = 0;    // steps with one
-  uint64_t drafted = 0;   // tokens
-  uint64_t accepted = 0;  // of them
-  uint64_t tokens = 0;    // of answers
+  uint64_t drafts = 0;    // steps with draft tokens
+  uint64_t drafted = 0;   // draft tokens
+  uint64_t accepted = 0;  // accepted draft tokens
+  uint64_t tokens = 0;    // tokens of answers
 
   void operator+=(const Counts& other) {
     steps += other.steps;
@@ -221,8 +222,7 @@ double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Drafts for the text behind each token of the answer: [answer's tokens]. Empty where there is
-// none.
+// For each token of an answer, the draft tokens behind the text before it; empty if there are none.
 using Drafts = std::vector<Tokens>;
 
 Drafts NgramDrafts(const Prompt& prompt) {
@@ -247,8 +247,8 @@ Result<Drafts> ModelDrafts(Model& model, const Prompt& prompt) {
   return drafts;
 }
 
-// A loop that drafts up to `length` tokens at every step. The target's own choice follows whatever
-// was accepted.
+// A speculative loop that drafts up to `length` tokens in every step. The target's own choice
+// follows the accepted tokens.
 Counts Speculate(const Prompt& prompt, const Drafts& drafts, size_t length) {
   Counts counts{.tokens = prompt.answer.size()};
   for (size_t at = 0; at < prompt.answer.size();) {
@@ -267,7 +267,7 @@ Counts Speculate(const Prompt& prompt, const Drafts& drafts, size_t length) {
   return counts;
 }
 
-// By length of the drafts, from 1 on.
+// Counts by length of the drafts, from 1 on.
 using ByLength = std::vector<Counts>;
 
 struct Table {
@@ -301,8 +301,8 @@ Result<std::vector<Prompt>> ReadPrompts(const std::string& path, Model& target, 
   return prompts;
 }
 
-// A tree of draft tokens: nodes in the order in which they were added, which is that of what each
-// is worth. Node 0 is the token that is certain.
+// A tree of draft tokens. Nodes are in the order in which they were added, the most probable first.
+// Node 0 is the token before them, which is certain.
 struct DraftTree {
   struct Node {
     double value = 1;                // the probability that it is accepted
@@ -311,8 +311,8 @@ struct DraftTree {
   std::vector<Node> nodes{{}};
 };
 
-// Of `size` draft tokens, the ones that are most likely accepted, where a token of rank i behind
-// accepted ones is with probability share[i].
+// The `size` draft tokens that are most likely accepted, if the token of rank i behind accepted
+// ones is right with probability share[i].
 DraftTree BestTree(size_t size, const std::vector<double>& share) {
   DraftTree tree;
   while (tree.nodes.size() <= size) {
@@ -340,7 +340,7 @@ DraftTree Chain(size_t size) {
   return tree;
 }
 
-// Tokens a step over answers whose tokens have these ranks.
+// Tokens per step, over answers whose tokens have these ranks.
 double TokensPerStep(const DraftTree& tree, const std::vector<std::vector<uint32_t>>& answers) {
   uint64_t steps = 0, tokens = 0;
   for (const std::vector<uint32_t>& ranks : answers) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One product of a matrix, so many times: arm_instructions.py counts what it executes. Only how
-// many instructions that are is of interest, which is the same for all numbers, so they are zero.
+// Computes one product of a matrix several times; arm_instructions.py counts the instructions
+// executed. Their number does not depend on the values, so all are zero.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>

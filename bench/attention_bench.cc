@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention and the row operations on one core, beside what the core can do at most: prefill as a
-// fraction of the peak of fused multiply-adds (register-only loop), decode as a fraction of the
-// bandwidth of reading (a plain sum over much more memory than the caches hold). One instruction
-// set per run: ASTER_ISA chooses, the fastest otherwise.
+// Attention and the row operations on one core, beside the core's limits: prefill as a fraction of
+// the peak of fused multiply-adds (a register-only loop), decode as a fraction of the read
+// bandwidth (a plain sum over much more memory than the caches hold). One instruction set per run:
+// ASTER_ISA chooses it, or else it is the fastest.
 
 #include <benchmark/benchmark.h>
 
@@ -33,14 +33,14 @@
 namespace aster::kernels {
 namespace {
 
-// Of this thread's own time, so that neighbours on a busy machine count for little.
+// The processor time of this thread, so that other processes on a busy machine count for little.
 double Seconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Enough independent chains to cover the latency of every core we know.
+// Enough independent chains to cover the latency of every known core.
 constexpr int kChains = 12;
 constexpr int64_t kSteps = 20'000'000;
 
@@ -144,7 +144,7 @@ const Machine& ThisMachine() {
   return machine;
 }
 
-// One key/value head's pages, random, and everything a call needs.
+// The random pages of one head of keys and values, and everything else that a call needs.
 struct Context {
   Context(KvType type, int dim, int64_t length, size_t heads, size_t tokens)
       : layout(MakePageLayout(type, dim, dim)),
@@ -194,7 +194,7 @@ struct Context {
 
 constexpr const char* kTypeNames[] = {"f16", "bf16", "q8", "q8i"};
 
-// The last 512 tokens of a context.
+// Prefill of the last 512 tokens of a context.
 void Prefill(benchmark::State& state, KvType type, int dim, size_t heads, int64_t length) {
   const ComputeFloatMode mode;
   Context context(type, dim, length, heads, 512);
@@ -209,7 +209,7 @@ void Prefill(benchmark::State& state, KvType type, int dim, size_t heads, int64_
       Counter(operations / ThisMachine().fma_peak, Counter::kIsIterationInvariantRate);
 }
 
-// One token, over many heads' pages in turn so that none is in a cache.
+// Decode of one token, over the pages of many heads in turn so that none is in a cache.
 void Decode(benchmark::State& state, KvType type, int dim, size_t heads, int64_t length) {
   const ComputeFloatMode mode;
   const PageLayout layout = MakePageLayout(type, dim, dim);

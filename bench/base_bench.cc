@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the foundation costs: a parallel call, random numbers, checking UTF-8.
+// The cost of a parallel call, of random numbers and of UTF-8 validation.
 
 #include <benchmark/benchmark.h>
 
@@ -17,8 +17,8 @@
 namespace aster {
 namespace {
 
-// An empty call on pinned threads. The second argument is the time between two calls: short gaps
-// are spun through, after long ones the threads sleep and must be woken.
+// An empty call on pinned threads. The second argument is the time between two calls: threads spin
+// through short gaps, and sleep in long ones and must be woken.
 void BM_ParallelFor(benchmark::State& state) {
   const auto threads = static_cast<size_t>(state.range(0));
   const int64_t gap_ns = state.range(1) * kNsPerUs;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a channel between two nodes costs beside bare TCP, on loopback, in one run: the round trip
+// The cost of a channel between two nodes beside bare TCP, on loopback, in one run: the round trip
 // of a 64 KiB frame, and of a 2 KiB frame between threads that poll, as the nodes of a group do;
 // and the throughput of 4 MiB frames, without and with TLS. The ways take turns, so that a busy
-// moment of the machine hits all of them. Bare TCP sends one buffer again and again, which stays in
-// a cache; beside it stands what it does with as many as a channel has in flight.
+// moment of the machine affects all of them. Bare TCP sends one buffer again and again, which stays
+// in a cache; "bare, as many" uses as many buffers as a channel has frames in flight.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -36,10 +36,10 @@
 namespace aster {
 namespace {
 
-// What goes there and back.
+// A message that is sent back and forth.
 struct Trip {
   size_t bytes;
-  bool is_polled;  // both sides look for it all the time, instead of sleeping until it comes
+  bool is_polled;  // both sides poll, instead of sleeping until it arrives
 };
 constexpr Trip kTrips[] = {{.bytes = 64 << 10, .is_polled = false},
                            {.bytes = 2 << 10, .is_polled = true}};
@@ -47,11 +47,11 @@ constexpr size_t kLargeBytes = 4 << 20;
 constexpr int kRoundTrips = 1000;  // per turn
 constexpr int kLargeFrames = 100;  // per turn
 constexpr int kTurns = 7;
-constexpr int kUnderWay = 6;  // of the large frames
+constexpr int kUnderWay = 6;  // large frames in flight
 
 const SystemClock kClock;
 
-// Two connected sockets that wait in the system, or not.
+// Two connected sockets, blocking unless they are polled.
 std::pair<net::Socket, net::Socket> ConnectedSockets(bool is_polled = false) {
   const auto endpoint = net::Resolve(net::ParseHostPort("127.0.0.1:0").value()).value().front();
   net::Socket listener = net::Listen(endpoint).value();
@@ -61,7 +61,7 @@ std::pair<net::Socket, net::Socket> ConnectedSockets(bool is_polled = false) {
   net::Socket accepted(accept(listener.descriptor(), nullptr, nullptr));
   const int on = 1;
   setsockopt(accepted.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  // Ours does not wait in the system; bare TCP does what is quickest for it.
+  // The project's sockets never block; bare TCP uses the mode that is faster for it.
   net::Socket own_client(dup(client.descriptor()));
   for (const net::Socket* socket : {&own_client, &accepted}) {
     const int flags = fcntl(socket->descriptor(), F_GETFL) & ~O_NONBLOCK;
@@ -186,7 +186,7 @@ class Channel {
     return times_us;
   }
 
-  // Frames that the sender makes and the receiver throws away, a few in flight.
+  // The sender makes frames and the receiver discards them, with a few in flight.
   double BytesPerSecond() {
     std::thread sender([&] {
       for (int i = 0; i < kLargeFrames; ++i) {
@@ -239,8 +239,8 @@ struct Way {
   std::function<double()> bytes_per_second;
   std::array<std::vector<double>, std::size(kTrips)> all_us{};
   std::vector<double> rates{};
-  std::vector<double> parts{};         // of bare TCP's rate in the same turn
-  std::vector<double> cpu_s_per_gb{};  // of both sides, which a busy machine changes little
+  std::vector<double> parts{};         // shares of bare TCP's rate in the same turn
+  std::vector<double> cpu_s_per_gb{};  // of both sides; a busy machine changes it little
 };
 
 double CpuSeconds() {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a drafter on another machine costs in messages, on loopback: the time from a draft token to
-// when the front end has it, and that from a token that is told to the draft tokens behind it. The
-// drafter takes no time, and both sides sleep until something comes, as they do when models
-// compute.
+// The cost in messages of a drafter on another machine, on loopback: the time from a draft token
+// until the front end has it, and the time from sending a token to the arrival of the draft tokens
+// behind it. The drafter itself takes no time, and both sides sleep until something arrives, as
+// they do while models compute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ void Measure(bool has_tls) {
         pushed_ns.push_back(now_ns - drafted_ns);
         answered_ns.push_back(now_ns - told_ns);
       }
-      // Never the draft token: the next one has to come.
+      // The token is never the draft token, so that each one needs a new draft.
       text.push_back(text.back() + 5);
     }
   }

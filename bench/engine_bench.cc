@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What choosing a token costs, and how long an answer waits beside a long prompt.
+// The cost of choosing a token, and how long an answer waits beside a long prompt.
 
 #include <benchmark/benchmark.h>
 
@@ -23,8 +23,8 @@ namespace {
 
 constexpr uint32_t kVocabSize = 128256;
 
-// Of several steps, so that none is in the caches that the one before has filled. Spread like those
-// of models: few are likely.
+// Logits of several steps, so that each step's are out of the caches when it is their turn again.
+// They are spread like those of models: few tokens are likely.
 std::vector<std::vector<float>> MakeLogits() {
   std::vector<std::vector<float>> all(8, std::vector<float>(kVocabSize));
   for (uint64_t step = 0; step < all.size(); ++step) {
@@ -87,8 +87,8 @@ Request Ask(Sequence& sequence, size_t prompt_length, uint64_t max_tokens, uint6
   return request;
 }
 
-// An answer is in flight when a prompt of 4096 tokens comes. The argument: tokens of prompts in a
-// step.
+// An answer is being decoded when a prompt of 4096 tokens arrives. The argument is the number of
+// prompt tokens in a step.
 void BM_AnswerBesideAPrompt(benchmark::State& state) {
   const auto folder = TemporaryDirectory::Create().value();
   const auto files = MakeModel(folder);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How fast tensors are hashed, beside how fast this machine can read memory at all; and how long it
-// takes to open a file with a large vocabulary. The file is in the page cache; a disk is slower.
+// How fast tensors are hashed, beside the memory bandwidth of this machine; and how long it takes
+// to open a file with a large vocabulary. The file is in the page cache; a disk is slower.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ void ReportBytes(benchmark::State& state, uint64_t bytes_per_iteration) {
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * bytes_per_iteration));
 }
 
-// Nothing but reading: eight sums side by side, so that additions do not wait for one another.
+// Only reads: eight independent sums, so that additions do not wait for each other.
 uint64_t SumOf(Bytes bytes) {
   constexpr size_t kLanes = 8;
   uint64_t sums[kLanes] = {};
@@ -73,7 +73,7 @@ uint64_t SumOf(Bytes bytes) {
   return std::accumulate(std::begin(sums), std::end(sums), uint64_t{0});
 }
 
-// Argument: threads.
+// The argument is the number of threads.
 void BM_ReadMemory(benchmark::State& state) {
   ThreadPool pool(static_cast<size_t>(state.range(0)));
   const std::vector<uint8_t> memory(kTensorBytes * kTensorCount, 1);
@@ -88,7 +88,7 @@ void BM_ReadMemory(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadMemory)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// The same through a mapping that is made and let go as hashing does it.
+// Reads through a mapping whose pages are dropped after use, as hashing does.
 void BM_ReadMappedFile(benchmark::State& state) {
   ThreadPool pool(static_cast<size_t>(state.range(0)));
   const MappedFile file = MappedFile::Open(TheFile().path()).value();

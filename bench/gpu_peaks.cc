@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// gpu_peaks N: what device N (of `aster devices`) can do at most, by shaders of our own, as JSON:
-// reading its memory, products of bytes by instructions and by cooperative matrices,
-// multiplications and additions of floats, and a kernel that waits for another. Medians of rounds;
-// each runs long enough that starting it does not count.
+// gpu_peaks N: the limits of device N (of `aster devices`), measured by shaders of this program, as
+// JSON: memory bandwidth, products of bytes by instructions and by cooperative matrices,
+// multiplications and additions of floats, and the time of a kernel that waits for another. Numbers
+// are medians of rounds; each round is long enough that its start does not count.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ class Peaks {
  private:
   explicit Peaks(Device& device) : device_(device), pipelines_(device, ShaderOf, {}) {}
 
-  // Bytes a second, of a buffer that no cache holds.
+  // Bytes a second read from a buffer that no cache holds.
   Result<double> Read() {
     struct Push {
       uint64_t from;
@@ -99,7 +99,7 @@ class Peaks {
                 uint64_t{count} * 16);
   }
 
-  // Operations a second, where each step of a chain is `operations`.
+  // Operations a second; each step of a chain is `operations` of them.
   Result<double> Compute(const std::string& shader, uint64_t operations) {
     struct Push {
       uint64_t to;
@@ -112,7 +112,7 @@ class Peaks {
                 operations * kChains * kStepsOfChain * kGroups * kGroupSize);
   }
 
-  // Microseconds of a kernel that does next to nothing, and waits for the one before it.
+  // Microseconds of a kernel that computes next to nothing and waits for the one before it.
   Result<double> Wait(uint32_t groups) {
     struct Push {
       uint64_t to;
@@ -137,12 +137,12 @@ class Peaks {
                 operations * kChains * kStepsOfChain * kGroups * (kGroupSize / tile.subgroup));
   }
 
-  // What a dispatch does, times dispatches a second.
+  // `work` of one dispatch, times dispatches a second.
   template <typename Push>
   Result<double> Rate(const Pipeline& pipeline, const Push& push, uint64_t work,
                       uint32_t groups = kGroups) {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(&push), sizeof(push));
-    // As many dispatches as take long enough.
+    // Dispatches are doubled until they take long enough.
     uint32_t dispatches = 1;
     double seconds = TRY(Time(pipeline, bytes, dispatches, groups));
     while (seconds < kLeastSeconds && dispatches < 1 << 16) {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // gpu_products N [TYPE…]: how long products of one matrix take on device N (of `aster devices`), by
-// each of its shaders and for several numbers of rows. Weights are read out of memory that no cache
-// holds: several matrices in turn. Many products stand in one command buffer, each behind
-// a barrier; the median of rounds. Bits of products by matrices are checked before.
+// each of its shaders and for several numbers of rows. Weights are read from memory that no cache
+// holds: several matrices in turn. One command buffer has many products with a barrier behind each;
+// the result is the median of rounds. The bits of products by cooperative matrices are checked
+// first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -111,7 +112,7 @@ class Products {
     return ways;
   }
 
-  // Bytes of which every half, exponent and float is a number of modest size.
+  // Bytes that are numbers of modest size, whether read as halves, exponents or floats.
   Result<Buffer> Weights(uint64_t bytes) {
     std::vector<uint8_t> values(uint64_t{16} << 20);
     Random random(1, 1);
@@ -144,7 +145,7 @@ class Products {
     return prepared;
   }
 
-  // Of one product.
+  // The median time of one product.
   template <typename Record>
   Result<double> Median(const Record& record) {
     uint32_t count = 4;

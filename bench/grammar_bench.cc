@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What it costs, for each token, to forbid all that a grammar does not allow, in a vocabulary of
-// 128,256 tokens: bytes, made-up words with and without a space, and what JSON puts around them. A
-// document of many records is followed token by token, the longest token that fits each time: of
-// any JSON, of a plain schema, and of schemas that ask for more of each value.
+// The cost, per token, of excluding everything that a grammar does not allow, in a vocabulary of
+// 128,256 tokens: bytes, made-up words with and without a space, and the punctuation of JSON. A
+// document of many records is followed token by token, with the longest token that fits: under a
+// grammar of any JSON, of a plain schema, and of schemas that restrict each value further.
 
 #include <benchmark/benchmark.h>
 
@@ -63,7 +63,7 @@ std::unique_ptr<text::Tokenizer> MakeTokenizer() {
     const std::string word = Word(random);
     add(word, text::TokenType::kNormal);
     add("\xe2\x96\x81" + word, text::TokenType::kNormal);
-    // One in fifty of real vocabularies has a quote in it.
+    // In real vocabularies, one token in fifty has a quote in it.
     if (random.NextBelow(25) == 0) {
       add(word + std::string(kAround[random.NextBelow(std::size(kAround))]),
           text::TokenType::kNormal);
@@ -111,7 +111,8 @@ std::shared_ptr<const Grammar> RecordsGrammar(const ordered_json& properties) {
       {"type", "object"},
       {"properties", {{"records", {{"type", "array"}, {"items", record}}}}},
       {"required", ordered_json::array({"records"})}};
-  // As it comes from a client: numbers that are not negative have no sign.
+  // The schema is parsed from text, as one from a client is: then numbers that are not negative are
+  // unsigned.
   auto grammar = JsonSchemaGrammar(ordered_json::parse(schema.dump()));
   CHECK(grammar.ok());
   return *std::move(grammar);
@@ -139,7 +140,7 @@ void Masks(benchmark::State& state, const std::shared_ptr<const Grammar>& gramma
   const std::vector<int32_t> ids = Tokens(*tree, Document(make_record));
   std::vector<float> logits(kTokenCount);
   for (auto _ : state) {
-    // Everything anew, as for a new request.
+    // The masks are made from scratch, as for a new request.
     TokenMasks masks(grammar, tree);
     for (size_t i = 0; i < ids.size(); ++i) {
       state.PauseTiming();

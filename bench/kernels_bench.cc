@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Matrix products on one core, beside what the core can do at most. Decode: one row of activations,
-// weights from memory, as a fraction of the bandwidth of a loop that only reads; the two alternate,
-// so that neighbours disturb both alike. Prefill: many rows, as a fraction of the peak of dot
-// products of bytes (fused multiply-adds for floats) in a register-only loop. Packing and preparing
-// in bytes read. One instruction set per run: ASTER_ISA chooses, the fastest otherwise.
+// Matrix products on one core, beside the core's limits. Decode: one row of activations, weights
+// from memory, as a fraction of the bandwidth of a loop that only reads; the two alternate, so that
+// other processes disturb both alike. Prefill: many rows, as a fraction of the peak of dot products
+// of bytes (fused multiply-adds for floats) in a register-only loop. Packing and preparing: bytes
+// read per second. One instruction set per run: ASTER_ISA chooses it, or else it is the fastest.
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@
 namespace aster::kernels {
 namespace {
 
-// Of this thread's own time, so that neighbours on a busy machine count for little.
+// The processor time of this thread, so that other processes on a busy machine count for little.
 double Seconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -42,7 +42,7 @@ double Seconds() {
 
 // --- Peaks.
 
-// The loops that do nothing but what the instruction set does fastest.
+// The loops that measure the limits of an instruction set.
 const LimitLoops& LimitsOf(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
@@ -84,9 +84,9 @@ double IntegerPeak(Isa isa) {
                   [&] { benchmark::DoNotOptimize(limits.dot(kRounds)); });
 }
 
-// Of fused multiply-adds: enough independent chains to cover the latency of every core we know,
-// kept in registers by making them look changed; all start differently, lest equal ones be computed
-// once.
+// The loop of fused multiply-adds has enough independent chains to cover the latency of every known
+// core. They stay in registers because DoNotOptimize makes them look used, and all start from
+// different values, so that the compiler cannot merge them.
 constexpr int kChains = 12;
 constexpr int64_t kSteps = 1'000'000;
 #define FMA_LOOP(Type, first, next)                                              \
@@ -123,7 +123,8 @@ struct Machine {
   double integer_peak;
   double float_peak;
 
-  // Of what multiplies weights of this type. Tiles take half as many bfloat16 as bytes.
+  // The peak of the operation that multiplies weights of this type. Tiles take half as many
+  // bfloat16 as bytes.
   double PeakFor(TensorType type) const {
     const ActivationFormat format = ActivationFormatFor(type);
     if (format == ActivationFormat::kBF16 && isa == Isa::kAmx) return integer_peak / 2;
@@ -146,8 +147,8 @@ void Read(const uint8_t* bytes, size_t size) {
 
 // --- Products.
 
-// Memory such as that of weights (compute/buffer.h): in pages of a few KiB, looking addresses up
-// can take as long as reading.
+// Large pages, as for weights (compute/buffer.h): in pages of a few KiB, translating addresses can
+// take as long as reading.
 class LargeBytes {
  public:
   explicit LargeBytes(size_t size) : data_(MapLargePages(size, /*reserved=*/true)), size_(size) {
@@ -165,7 +166,7 @@ class LargeBytes {
   size_t size_;
 };
 
-// A large matrix of copies of a small one: what the numbers are does not matter here.
+// A large matrix made of copies of a small one: its values do not matter here.
 struct LargeMatrix {
   LargeMatrix(TensorType matrix_type, size_t row_count, size_t column_count)
       : type(matrix_type),
@@ -200,7 +201,7 @@ struct LargeMatrix {
   LargeBytes packed;
 };
 
-// Far more than the caches hold.
+// Much more than the caches hold.
 constexpr size_t kDecodeBytes = size_t{192} << 20;
 constexpr size_t kTurnBytes = size_t{6} << 20;
 
@@ -241,7 +242,7 @@ void Prefill(benchmark::State& state, TensorType type, size_t columns, size_t ba
   const LargeMatrix matrix(type, 2048, columns);
   const PreparedRows prepared(machine.isa, ActivationFormatFor(type),
                               TestRows(batch, columns, TestValues::kPlain, 3), columns);
-  // As in the engine (compute/buffer.h).
+  // Large pages, as in the engine (compute/buffer.h).
   LargeBytes rows(prepared.bytes.size());
   std::copy_n(prepared.bytes.data(), prepared.bytes.size(), rows.data());
   LargeBytes out(batch * matrix.rows * sizeof(float));

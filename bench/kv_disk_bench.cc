@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a cache of keys and values on the disk saves, and how fast it is: a long prompt's first
-// token when nothing is known of it, when it is on the disk and when it is in memory; rows that are
-// kept and loaded, beside files that are merely written and read, and memory that is copied.
+// What a KV cache on disk saves, and how fast it is: the time to the first token of a long prompt
+// when its rows are not cached, on disk, and in memory; saving and loading rows, beside plain
+// writing and reading of files, and copying of memory.
 //
 //   TMPDIR=/a/disk kv_disk_bench
 //   ASTER_BENCH_PRESET=llama-1b ASTER_BENCH_TOKENS=4096 kv_disk_bench --benchmark_filter=FirstToken
@@ -61,12 +61,12 @@ std::vector<int32_t> Prompt() {
   return tokens;
 }
 
-// By value: a reference into a Result that is gone would be none.
+// Returns by value, as a reference into the temporary Result would dangle.
 std::vector<IndexedFile> FilesOf(const std::string& folder) {
   return ListPageFiles(folder).value();
 }
 
-// The files' bytes are on the disk, and not in memory.
+// Writes the files to the disk and drops them from the page cache.
 void Forget(const std::string& folder) {
   for (const IndexedFile& file : FilesOf(folder)) {
     const int descriptor = open((folder + "/" + file.name.ToText()).c_str(), O_RDONLY | O_CLOEXEC);
@@ -77,7 +77,7 @@ void Forget(const std::string& folder) {
   }
 }
 
-// A layout as a model has it, and rows that are as good as any.
+// The layout of a model, and rows of arbitrary values.
 class Rows {
  public:
   Rows() {
@@ -95,7 +95,7 @@ class Rows {
   std::string path() const { return holder_.path(); }
   SystemClock& clock() { return clock_; }
 
-  // As a computation would, without computing.
+  // Fills pages as a computation would, without computing.
   void Fill(kv::PageTable& table, const std::vector<int32_t>& tokens) {
     const uint32_t page = layout_.page_positions();
     for (size_t begin = 0; begin < tokens.size(); begin += page) {
@@ -135,7 +135,8 @@ void BM_CopyMemory(benchmark::State& state) {
 }
 BENCHMARK(BM_CopyMemory)->Unit(benchmark::kMillisecond);
 
-// Everything until it is with the system; what the computing thread spends of it.
+// The time until the operating system has everything; computing_ms is the part that the computing
+// thread spends.
 void BM_KeepPages(benchmark::State& state) {
   const std::vector<int32_t> tokens = Prompt();
   Rows rows;
@@ -202,7 +203,7 @@ BENCHMARK(BM_LoadPages)
     ->UseRealTime()
     ->Iterations(3);
 
-// What the disk gives to plain reading.
+// Plain reading of the same files.
 void BM_ReadFiles(benchmark::State& state) {
   const std::vector<int32_t> tokens = Prompt();
   Rows rows;
@@ -232,7 +233,7 @@ BENCHMARK(BM_ReadFiles)
     ->UseRealTime()
     ->Iterations(3);
 
-// To the disk and back, sessions and all. The argument: 0 saves, 1 loads.
+// Saves and loads a whole session. The argument: 0 saves, 1 loads.
 void BM_Session(benchmark::State& state) {
   const std::vector<int32_t> tokens = Prompt();
   Rows rows;
@@ -276,7 +277,8 @@ BENCHMARK(BM_Session)
     ->UseRealTime()
     ->Iterations(3);
 
-// A model with random weights reads the prompt: for the first time, from the disk, and from memory.
+// The time to the first token of a model with random weights: without a cache, with one on disk, in
+// the page cache, and in memory.
 class FirstToken {
  public:
   FirstToken() {

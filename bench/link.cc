@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 // A link of a given latency and rate between two network namespaces (link.py): packets pass from
-// one to the other through this program, which keeps each for as long as the link would. Takes
-// root.
+// one to the other through this program, which delays each as the link would. Needs root.
 //
 //   link LATENCY_NS BYTES_PER_S PID PID     PID: of a process in each namespace
 //
-// Each namespace gets a device link0. It prints a line when both are there. A line on standard
+// Each namespace gets a device link0. The program prints a line when both exist. A line on standard
 // input says which directions are cut: 0 (from the first process), 1, 01, or none; or, as =NUMBER,
-// how many bytes a second it carries from now on. It ends with its input.
+// the new rate in bytes a second. The program ends with its input.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if.h>
@@ -41,7 +40,8 @@ namespace {
 
 constexpr size_t kMostPacketBytes = 66'000;
 
-// A descriptor whose other end is a new network device in the process's namespace; -1: none.
+// Creates a network device in the process's namespace and returns the descriptor of its packets; -1
+// on failure.
 int OpenDevice(const std::string& pid) {
   const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   const int other = open(fmt::format("/proc/{}/ns/net", pid).c_str(), O_RDONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ int OpenDevice(const std::string& pid) {
   return is_back ? device : -1;
 }
 
-// One direction: packets wait until their last byte would have come.
+// One direction: a packet waits until its last byte would have arrived.
 class Way {
  public:
   Way(int source, int target, int64_t latency_ns, int64_t bytes_per_s)
@@ -80,7 +80,7 @@ class Way {
   void Deliver() {
     while (!waiting_.empty() && waiting_.front().due_ns <= clock_.NowNs()) {
       const std::vector<uint8_t>& bytes = waiting_.front().bytes;
-      // A side that is down or full loses packets, as anywhere.
+      // A device that is down or full loses packets, as any network does.
       static_cast<void>(!write(target_, bytes.data(), bytes.size()));
       waiting_.pop_front();
     }
@@ -105,7 +105,7 @@ class Way {
   const int64_t latency_ns_;
   double ns_per_byte_;
   SystemClock clock_;
-  int64_t free_ns_ = 0;  // when the link has sent everything before
+  int64_t free_ns_ = 0;  // when the link has sent all earlier packets
   std::deque<Packet> waiting_;
   std::vector<uint8_t> packet_;
 };
@@ -115,7 +115,7 @@ bool Parse(std::string_view text, int64_t& number) {
   return error == std::errc() && end == text.data() + text.size() && number > 0;
 }
 
-// False: there are no more lines.
+// Executes a line of standard input; false at its end.
 bool Change(std::array<Way, 2>& ways) {
   char line[32] = {};
   if (std::fgets(line, sizeof(line), stdin) == nullptr) return false;
@@ -166,7 +166,7 @@ int Main(int argc, char** argv) {
                std::generic_category().message(errno));
     return 1;
   }
-  // It has little to do, and that at once.
+  // The program has little to do, but must do it without delay.
   const sched_param ahead{.sched_priority = 1};
   sched_setscheduler(0, SCHED_FIFO, &ahead);
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);

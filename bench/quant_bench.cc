@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How fast rows are quantised and dequantised by one thread, and how large the error is: relative
-// root mean square over made-up rows of several shapes, without importance and with (then every
-// squared difference is counted by its importance).
+// How fast one thread quantises and dequantises rows, and how large the error is: the relative root
+// mean square over made-up rows of several shapes, without importance and with (then each squared
+// difference is weighted by its importance).
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ constexpr TensorType kTypes[] = {
     TensorType::kMXFP4, TensorType::kQ3_K, TensorType::kQ2_K,   TensorType::kIQ2_XXS,
 };
 
-// One type's rows, as they stand in a file.
+// Rows of one type, as a file has them.
 class QuantizedRows {
  public:
   explicit QuantizedRows(TensorType type)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The cases that engines are told to measure by bench/in_turns.py. Includes nothing of ours, as
-// peers' programs read them, too.
+// The cases that bench/in_turns.py has engines measure. This header includes nothing of the
+// project, because programs of peers include it, too.
 //
 //   pp:N@D    a prompt of N tokens behind D others
 //   tg:N@D    N tokens, one by one, behind D; the median of their times
@@ -17,7 +17,7 @@
 
 namespace rates {
 
-// Of these every engine draws as many at random.
+// Each engine draws this many random tokens.
 inline constexpr size_t kMaxTokens = 70000;
 
 struct Case {
@@ -27,7 +27,7 @@ struct Case {
   size_t depth = 0;
 };
 
-// Takes a number and, where there is more, the character behind it.
+// Takes a number and, unless the text ends there, the character behind it.
 inline bool TakeNumber(std::string_view& text, char behind, size_t& value) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return false;

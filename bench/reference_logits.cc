@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// For truth.py: the logits that the tests' evaluation in double precision finds for a file of any
-// family (src/model/reference/reference_for_test.h, which shares no code with the forward pass).
+// For truth.py: the logits that the tests' evaluation in double precision computes for a file of
+// any family (src/model/reference/reference_for_test.h, which shares no code with the forward
+// pass).
 //
 //   reference_logits MODEL IDS OUT
 //
 // IDS is a text file of token ids. OUT gets float64, a row of the vocabulary per token. The
-// evaluation dequantises every tensor again for every token: give it a file of F32.
+// evaluation dequantises every tensor again for every token: use a file of F32.
 #include <fmt/format.h>
 
 #include <bit>
@@ -41,13 +42,13 @@ std::vector<double> LogitsOf(const gguf::ModelFiles& files, const Shape& shape,
   return ReferenceLogits(files, shape, tokens);
 }
 
-// What the evaluation would get wrong; none: nothing.
+// What the evaluation does not compute correctly for this shape; empty if nothing.
 std::string_view Obstacle(const Shape& shape) {
   const bool is_llama_like = shape.arch == Arch::kLlama || shape.arch == Arch::kMistral3;
   if (is_llama_like && shape.rope_factors) return "it does not evaluate frequency factors";
   if (shape.arch == Arch::kPhi3 && !shape.rope_factors)
     return "of Phi it evaluates files with frequency factors";
-  // The root is rounded to 16 bits before rows are scaled, which the evaluation leaves out.
+  // Gemma rounds the root of the width to 16 bits before it scales rows; the evaluation does not.
   const bool is_even_power =
       std::has_single_bit(shape.embedding) && std::countr_zero(shape.embedding) % 2 == 0;
   if (shape.is_gemma() && !is_even_power)

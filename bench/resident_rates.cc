@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A loaded model that measures what it is told on standard input, a case a line, and answers with
-// tokens per second: so that engines can take turns without loading again (bench/in_turns.py).
+// A loaded model that measures the cases read from standard input, one a line, and answers with
+// tokens per second: engines can take turns without loading again (bench/in_turns.py).
 //
 //   resident_rates MODEL THREADS
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ class Resident {
     return Rate(c.batch, times[times.size() / 2]);
   }
 
-  // The KV cache of `depth` tokens, made once.
+  // The KV cache of `depth` tokens, computed once.
   const kv::PageTable& Behind(size_t depth) {
     const auto found = behind_.find(depth);
     if (found != behind_.end()) return found->second;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How fast text becomes tokens and tokens become text, on one core. Nothing is needed: vocabulary
-// and text are made here, as like English as a page of code gets them. The words are made of
-// syllables, the commonest ones short, and drawn as words are (the n-th one n times rarer than the
-// first); the vocabulary has 128,256 tokens, which are the commonest words and their beginnings, so
-// that rare words take several.
+// How fast text becomes tokens and tokens become text, on one core. No file is needed: vocabulary
+// and text are made here, roughly like English. Words are made of syllables, the most common words
+// are short, and words are drawn by Zipf's law (the n-th is n times rarer than the first); the
+// vocabulary has 128,256 tokens, which are the most common words and their beginnings, so that rare
+// words take several.
 //
-// For figures on a real model: ASTER_BENCH_MODEL=model.gguf ASTER_BENCH_TEXT=text.txt.
+// For figures of a real model: ASTER_BENCH_MODEL=model.gguf ASTER_BENCH_TEXT=text.txt.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ constexpr size_t kWordCount = 120'000;
 constexpr size_t kTextBytes = size_t{4} << 20;
 constexpr size_t kHostileBytes = size_t{1} << 20;
 
-// The commonest first.
+// The most common word first.
 std::vector<std::string> MakeWords() {
   constexpr std::string_view kOnsets[] = {"",   "b",  "c",  "d",  "f",  "g",   "h",  "l",
                                           "m",  "n",  "p",  "r",  "s",  "t",   "w",  "th",
@@ -49,7 +49,7 @@ std::vector<std::string> MakeWords() {
   std::vector<std::string> words;
   std::set<std::string> known;
   while (words.size() < kWordCount) {
-    // Short words run out, and so the later ones get longer.
+    // There are few short words, so later ones get longer.
     const size_t longest = words.size() < 200 ? 1 : words.size() < 5'000 ? 2 : 4;
     const size_t syllables = 1 + random.NextBelow(longest);
     std::string word;
@@ -72,7 +72,7 @@ std::string MakeText(size_t size_bytes) {
   std::string text;
   bool starts_sentence = true;
   while (text.size() < size_bytes) {
-    // Of logarithmically even rank: as words are distributed.
+    // A rank whose logarithm is uniform gives Zipf's law.
     const double rank = std::pow(static_cast<double>(kWordCount), random.NextDouble()) - 1;
     std::string word = Words()[static_cast<size_t>(rank)];
     if (starts_sentence) word[0] = static_cast<char>(std::toupper(word[0]));
@@ -101,7 +101,7 @@ const std::string& Text() {
   return text;
 }
 
-// Adds a token; false where the vocabulary has it or is full.
+// Collects tokens up to a size; Add returns false if the token is known or the vocabulary full.
 class VocabMaker {
  public:
   explicit VocabMaker(size_t size) : size_(size) {}
@@ -175,7 +175,8 @@ Vocab ReadModelVocab(const char* path) {
   return *std::move(vocab);
 }
 
-// By name of the pre-tokenizer, or "sentencepiece". Kept for one benchmark only.
+// `name` is that of a pre-tokenizer, or "sentencepiece". A tokenizer lives as long as one
+// benchmark.
 std::unique_ptr<Tokenizer> MakeTokenizer(std::string_view name) {
   Vocab vocab;
   if (name == "sentencepiece") {
@@ -207,7 +208,7 @@ BENCHMARK_CAPTURE(BM_EncodeEnglish, joyai_llm, "joyai-llm")->Unit(benchmark::kMi
 BENCHMARK_CAPTURE(BM_EncodeEnglish, gpt_4o, "gpt-4o")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_EncodeEnglish, sentencepiece, "sentencepiece")->Unit(benchmark::kMillisecond);
 
-// A megabyte of the same thing over and over: the time of the worst is what anybody can cost us.
+// A megabyte of one repeated text: the slowest of them is the most that a client can cost a server.
 void BM_EncodeHostile(benchmark::State& state, const char* name, const char* unit) {
   std::string text;
   while (text.size() < kHostileBytes) text += unit;
@@ -241,7 +242,7 @@ void BM_StreamDecode(benchmark::State& state) {
 }
 BENCHMARK(BM_StreamDecode)->Unit(benchmark::kMillisecond);
 
-// What a model costs before its first token: preparing 128,256 tokens and their merges.
+// The start-up cost of a model: preparing 128,256 tokens and their merges.
 void BM_MakeTokenizer(benchmark::State& state) {
   const Vocab vocab = MakeByteLevelVocab("llama-bpe");
   for (auto _ : state) benchmark::DoNotOptimize(Tokenizer::Make(vocab).value());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What it costs on this machine that two cores take turns, with no node and no link: a token goes
+// The cost, on this machine, of two cores that take turns, without nodes or links: a token goes
 // through all layers on one core, or through the first half on one and the rest on another. Two
 // nodes with a core each cannot answer one sequence faster than that (bench/nodes.py --limit).
 //
@@ -42,7 +42,7 @@ class Turns {
         pages_(kMemoryBytes),
         forward_(weights_, model::Narrowed({}, weights_.shape), backend_) {}
 
-  // The median of tokens' times.
+  // The median time of a token.
   int64_t Measure(bool in_turns, size_t tokens) {
     kv::PageTable table(layout_, pages_, {whole_.layer_begin, whole_.layer_end});
     const uint32_t middle = whole_.layer_end / 2;

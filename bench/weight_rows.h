@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of made-up weights with the shapes that real ones have, the same on every machine, so that
-// errors of quantisers can be compared. Knows no quantiser.
+// Rows of made-up weights, distributed as real ones are and the same on every machine, so that
+// errors of quantisers can be compared. Must not depend on a quantiser.
 #pragma once
 
 #include <array>

@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Operations on registers only, in eight chains an invocation: dot products of four bytes (BYTES),
-// or multiplications and additions of floats of 16 bits, in pairs (HALVES), or of 32 (neither).
+// Operations on registers only, in eight chains per invocation: dot products of four bytes (BYTES),
+// or multiplications and additions of 16-bit floats in pairs (HALVES), or of 32-bit floats
+// (neither).
 #extension GL_EXT_buffer_reference : require
 #ifdef HALVES
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require

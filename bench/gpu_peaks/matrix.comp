@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Products of tiles of bytes by cooperative matrices, out of registers, in eight chains a subgroup.
-// Compiled by tools/compile-matrix-shaders, and kept so.
+// Products of tiles of bytes by cooperative matrices, from registers, in eight chains per subgroup.
+// tools/compile-matrix-shaders compiles it, and the result is kept beside it.
 #pragma use_vulkan_memory_model
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_control_flow_attributes : require

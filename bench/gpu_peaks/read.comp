@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Reads all of a buffer once, sixteen bytes an invocation at a time.
+// Reads all of a buffer once; an invocation reads sixteen bytes at a time.
 #extension GL_EXT_buffer_reference : require
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Quads { uvec4 at[]; };

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What bench/arm_instructions.cc does, done by ggml, for bench/arm_instructions.py. Its instruction
-// sets are `repacked` (weights as ggml packs them for this processor, where it does) and `plain`.
-// Rows are floats, which ggml prepares itself, so that only the functions of products are counted:
-// --functions 'gemm|gemv|vec_dot|mul_mat'. Not part of our build; with a checkout and a static
-// build of ggml for 64-bit ARM in $L (-DGGML_CPU_ARM_ARCH=armv8.2-a+dotprod+fp16+i8mm):
+// Does with ggml what bench/arm_instructions.cc does, for bench/arm_instructions.py. Its
+// instruction sets are `repacked` (weights as ggml packs them for this processor, if it does) and
+// `plain`. Rows are floats, which ggml prepares itself, so only the functions of products are to be
+// counted: --functions 'gemm|gemv|vec_dot|mul_mat'. This file is not part of the build; with a
+// checkout and a static build of ggml for 64-bit ARM in $L
+// (-DGGML_CPU_ARM_ARCH=armv8.2-a+dotprod+fp16+i8mm):
 //
 //   aarch64-linux-gnu-g++ -O2 -std=c++20 -static -I$L/include bench/peers/ggml_instructions.cc
 //     $(find $L/build -name 'lib*.a') $(find $L/build -name 'lib*.a') -lpthread -ldl -o ggml
@@ -37,7 +38,7 @@ int64_t NumberOf(std::string_view text) {
 ggml_type TypeNamed(std::string_view name) {
   for (int i = 0; i < GGML_TYPE_COUNT; ++i) {
     const auto type = static_cast<ggml_type>(i);
-    const char* theirs = ggml_type_name(type);  // q4_K where we write Q4_K
+    const char* theirs = ggml_type_name(type);  // its case differs: q4_K is Q4_K here
     if (theirs == nullptr) continue;
     if (std::ranges::equal(std::string_view(theirs), name,
                            [](char a, char b) { return std::toupper(a) == std::toupper(b); })) {
@@ -47,7 +48,7 @@ ggml_type TypeNamed(std::string_view name) {
   Fail("no such type");
 }
 
-// The kind of memory in which weights are packed for this processor.
+// The buffer type in which weights are packed for this processor.
 ggml_backend_buffer_type_t Repacked() {
   ggml_backend_dev_t device = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0);
   auto* extra =

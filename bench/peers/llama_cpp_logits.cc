@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster logits MODEL --ids IDS --out OUT` does, done by llama.cpp (or ik_llama.cpp), for
-// bench/truth.py. Not part of our build; with a checkout and a static build of theirs in $L:
+// Does with llama.cpp (or ik_llama.cpp) what `aster logits MODEL --ids IDS --out OUT` does, for
+// bench/truth.py. This file is not part of the build; with a checkout and a static build of the
+// peer in $L:
 //
 //   g++ -O2 -std=c++17 -I$L/include -I$L/ggml/include bench/peers/llama_cpp_logits.cc
 //     $(find $L/build -name 'lib*.a') $(find $L/build -name 'lib*.a') -fopenmp -lpthread -ldl
@@ -21,8 +22,8 @@ namespace {
   std::exit(1);
 }
 
-// ik_llama.cpp leaves the index of GLM 5 off unless it is told, and adds the first position to
-// every choice of it unless the environment says otherwise. llama.cpp has no such member.
+// ik_llama.cpp uses the index of GLM 5 only if `dsa` is set, and adds the first position to every
+// choice of it unless DSA_SINK is 0. llama.cpp has no such member.
 template <typename Params>
 auto UseIndex(Params& params, int /*best*/) -> decltype(params.dsa, void()) {
   params.dsa = true;

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What bench/resident_rates.cc does, done by llama.cpp, or by ik_llama.cpp with -DIK, for
-// bench/in_turns.py. Not part of our build; with a checkout and a static build of theirs in $L:
+// Does with llama.cpp, or with ik_llama.cpp (-DIK), what bench/resident_rates.cc does, for
+// bench/in_turns.py. This file is not part of the build; with a checkout and a static build of the
+// peer in $L:
 //
 //   g++ -O2 -std=c++20 -I$L/include -I$L/ggml/include bench/peers/llama_cpp_rates.cc
 //     $(find $L/build -name 'lib*.a') $(find $L/build -name 'lib*.a') -fopenmp -lpthread -ldl
 //     -o llama_cpp_rates
 //
-// ASTER_BENCH_CONTEXT: positions, 20480 where not given. REPACK=1: ik_llama.cpp repacks at load.
+// ASTER_BENCH_CONTEXT: positions, by default 20480. REPACK=1: ik_llama.cpp repacks at load.
 #include <llama.h>  // tidy: allow(third-party) it is what this is for
 #include <algorithm>
 #include <chrono>
@@ -128,7 +129,7 @@ class Resident {
     batch_.n_tokens = 0;
   }
 
-  // Sequence 0 has the KV cache of the first tokens, the others nothing.
+  // Makes the KV cache of the first `depth` tokens in sequence 0, and empties the other sequences.
   void Behind(int depth) {
     for (int k = 1; k < kSequences; ++k) REMOVE(MEMORY, k, -1, -1);
     if (depth < held_) REMOVE(MEMORY, 0, depth == 0 ? -1 : depth, -1);
@@ -155,7 +156,7 @@ int main(int argc, char** argv) {
   llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   llama_backend_init();
 #ifndef IK
-  ggml_backend_load_all();  // where they are libraries beside the program
+  ggml_backend_load_all();  // back ends that are libraries beside the program
 #endif
   size_t threads = 0;
   std::string_view given = argv[2];
