@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Judges many replies in one run, for scoring_test.py. Each line of the input is a JSON list: the
-// reply, the answer, how it is extracted; each line of the output is "true" or "false".
+// Scores many replies in one run, for scoring_test.py. Each line of the input is a JSON list: the
+// reply, the answer, and how the answer is extracted; each line of the output is "true" or "false".
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What draft tokens in flight gain: on a virtual clock, where each row of a frame takes a known
-// time at each stage, and a drafter is right at a known share of positions.
+// What draft tokens in flight gain, on a virtual clock: each row of a frame takes a known time at
+// each stage, and a known share of the draft tokens is right.
 
 #include <gtest/gtest.h>
 
@@ -29,22 +29,22 @@ constexpr size_t kPromptTokens = 20;
 
 struct Asked {
   std::string split;
-  double row_share = 1;  // of the first row's time, for each further row
+  double row_share = 1;  // time of each further row, as a share of the first row's
   uint32_t right = 0;    // of 100 draft tokens
   engine::DraftKind kind = engine::DraftKind::kNone;
   uint32_t most = 8;
   uint32_t frames = engine::kMostDrafts;  // in flight, at most
   uint64_t tokens = kAnswerTokens;
-  std::string decode = "";  // the stages that decode, where others compute prompts
-  uint32_t answers = 1;     // one behind the other
-  // For the second row, where it is another one than for each behind it.
+  std::string decode = "";  // the stages that decode, if others prefill
+  uint32_t answers = 1;     // one after the other
+  // The second row's share of the first row's time, if it differs from that of later rows.
   std::optional<double> second_share = {};
-  // Of the first row's time, that the front end takes for a message.
+  // The time that the front end takes for a message, as a share of the first row's.
   double message_share = 0;
-  // Likewise, that a drafter here takes each time it is asked.
+  // The time that a drafter at the front end takes for each call, likewise.
   double draft_share = 0;
 
-  // In times of a frame's first row.
+  // The time of a frame of `rows` rows, in units of its first row's time.
   double RowsOf(uint32_t rows) const {
     return rows < 2 ? 1 : 1 + second_share.value_or(row_share) + row_share * (rows - 2);
   }
@@ -69,7 +69,7 @@ class Front final : public net::Network {
     hub_.SetSendDelay(0);
     return sent;
   }
-  // For a message.
+  // The time of one message.
   void Spend() { busy_until_ns_ = std::max(busy_until_ns_, clock().NowNs()) + message_ns_; }
 
  private:
@@ -79,10 +79,10 @@ class Front final : public net::Network {
   int64_t busy_until_ns_ = 0;
 };
 
-// A node whose frames take what their rows take.
+// A node whose frames take the time of their rows.
 class Worker final : public net::Network {
  public:
-  // `asked` outlives it.
+  // `asked` must outlive it.
   Worker(SimHub& hub, const wire::NodeId& id, const Asked& asked, stage::SliceSource& source,
          const stage::StageOptions& options)
       : hub_(hub), network_(hub, id), asked_(asked), server_(*this, source, options) {
@@ -95,7 +95,7 @@ class Worker final : public net::Network {
   }
   std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
   const Clock& clock() const override { return network_.clock(); }
-  // Results leave when they are computed, and say how long that took.
+  // Results leave when they are computed, and carry the time of that.
   Status Send(const wire::NodeId& to, wire::Message message) override {
     std::vector<wire::Hop>* hops = nullptr;
     uint32_t rows = 0;
@@ -107,7 +107,8 @@ class Worker final : public net::Network {
       hops = &done->hops;
     }
     if (hops == nullptr) return network_.Send(to, std::move(message));
-    // One without hops is of a frame that was counted already: of an accepted draft token.
+    // A result without hops belongs to a frame that was counted already: it is that of an accepted
+    // draft token.
     if (!hops->empty()) {
       const auto cost_ns = static_cast<int64_t>(kRowNs * asked_.RowsOf(rows));
       hops->back().compute_ns = static_cast<uint64_t>(cost_ns);
@@ -139,7 +140,7 @@ class Worker final : public net::Network {
     inbox_.push_back(std::move(event));
   }
 
-  // Those that were sent, or of a step of an answer that the stage goes on with by itself.
+  // The rows that were sent for the attempt, or those of a step that the stage began by itself.
   uint32_t TakeRows(uint64_t attempt, uint32_t drafted) {
     const auto sent = rows_.extract(attempt);
     return sent.empty() ? 1 + drafted : sent.mapped();
@@ -150,7 +151,7 @@ class Worker final : public net::Network {
   const Asked& asked_;
   stage::StageServer server_;
   std::vector<net::Event> inbox_;
-  std::map<uint64_t, uint32_t> rows_;  // of segments, by attempt
+  std::map<uint64_t, uint32_t> rows_;  // rows of segments, by attempt
   int64_t busy_until_ns_ = 0;
 };
 
@@ -216,7 +217,7 @@ class DraftedLine {
   }
   ~DraftedLine() { conductor_.reset(); }
 
-  // The time of the tokens behind the first, of all answers.
+  // The time from the first to the last token, summed over all answers.
   int64_t DecodeNs(std::vector<std::vector<int32_t>>& texts) {
     int64_t decode_ns = 0;
     for (uint32_t answer = 1; answer <= asked_.answers; ++answer) {
@@ -227,8 +228,8 @@ class DraftedLine {
     }
     return decode_ns;
   }
-  // The prompts' tokens that are computed for an answer and for the turn behind it, which comes at
-  // once.
+  // The number of prompt tokens that are computed for an answer and for the next turn, which
+  // follows at once.
   uint64_t TokensOfTwoTurns() {
     engine::Sequence sequence = conductor_->NewSequence();
     sequence.SetHistory(model::RandomTokens(kPromptTokens, 298, 1));
@@ -238,7 +239,7 @@ class DraftedLine {
     return counters().prefill_tokens;
   }
   const conduct::ConductorCounters& counters() const { return conductor_->counters(); }
-  // What decoding had taken when each token came, of all answers.
+  // The decoding time up to each token, over all answers.
   const std::vector<int64_t>& token_ns() const { return token_ns_; }
 
  private:
@@ -283,17 +284,17 @@ class DraftedLine {
 };
 
 struct Gain {
-  double rate = 0;      // beside plain decode
+  double rate = 0;      // relative to plain decode
   double expected = 0;  // likewise
 };
 
-// Beside plain decode of n equal stages: with frames of w rows that follow each other and are given
-// up at the first wrong token, or with a frame at a time, whichever w is best. `plain_rows`: a
-// token's time without draft tokens, in times of a row.
+// The gain over plain decode of n equal stages: with frames of w rows that follow each other and
+// are cancelled at the first wrong token, or with one frame at a time, whichever w is best.
+// `plain_rows`: the time of a token without draft tokens, in units of a row's time.
 double ExpectedGain(const Asked& asked, double right, double plain_rows) {
   const auto n = static_cast<double>(1 + std::ranges::count(asked.split, ','));
-  // One node goes on by itself without draft tokens; a step with them begins and ends at the front
-  // end, by messages of 2.5 ms on average.
+  // A single node continues by itself without draft tokens; a step with draft tokens begins and
+  // ends at the front end, by messages of 2.5 ms on average.
   const double hop = n > 1 ? plain_rows / n - 1 : 5.0 * kNsPerMs / kRowNs;
   double best = 1;
   for (uint32_t rows = 1; rows <= asked.most + 1; ++rows) {
@@ -307,7 +308,7 @@ double ExpectedGain(const Asked& asked, double right, double plain_rows) {
   return best;
 }
 
-// The time without draft tokens, beside what is taken with them.
+// The time without draft tokens, divided by the time with them.
 Gain Measure(const Asked& asked) {
   engine::KnowingProposers proposers(asked.right);
   Asked plain = asked;
@@ -337,16 +338,16 @@ double GainOf(const Asked& asked) { return Measure(asked).rate; }
 using engine::DraftKind;
 
 TEST(DraftsAhead, FillTheStagesThatWouldBeIdle) {
-  // Rows that cost what a token costs: nothing but the frames in flight can gain.
+  // A row costs as much as a token, so only frames in flight can gain.
   EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kModel}), 1.4);
   EXPECT_GT(GainOf({"0:1,2:out", 1, 90, DraftKind::kModel}), 1.65);
   EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, 70, DraftKind::kModel}), 1.8);
-  // And with cheaper rows both.
+  // With cheaper rows, larger frames gain as well.
   EXPECT_GT(GainOf({"0:1,2:out", 0.3, 70, DraftKind::kNgram}), 1.5);
 }
 
-// Beside the formula that the design began with: on a node that would go on by itself, a frame at a
-// time, and frames in flight. What is in the way: times and acceptance are only learnt.
+// Gains come close to those of a formula, for a single node, for one frame at a time, and for
+// frames in flight. They stay below it because times and acceptance rates must be learnt first.
 TEST(DraftsAhead, GainsAreThoseOfTheModel) {
   if (kSanitized)
     GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
@@ -369,7 +370,7 @@ TEST(DraftsAhead, GainsAreThoseOfTheModel) {
   }
 }
 
-// Others compute the prompt: they have the rows of the answer when the next one comes.
+// Other nodes compute the prompt. They have the rows of the answer when the next prompt comes.
 TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
   Asked asked{"a=0:1,b=2:out", 1, 70, DraftKind::kModel};
   asked.decode = "c=0:1,d=2:out";
@@ -382,7 +383,7 @@ TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
   DraftedLine(asked, proposers).DecodeNs(texts);
   proposers.Foresee(texts.front(), kPromptTokens);
   asked.kind = DraftKind::kModel;
-  // All but the last part of the answer has arrived. (Of less than a page nothing is fetched.)
+  // All of the answer's rows have arrived but the last part. (Less than a page is not fetched.)
   asked.tokens = 100;
   EXPECT_LT(DraftedLine(asked, proposers).TokensOfTwoTurns(), 2 * kPromptTokens + 64);
 }
@@ -399,17 +400,18 @@ TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
     EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, right, DraftKind::kModel}), 0.98);
   }
   EXPECT_GT(GainOf({"0:1,2:out", 1, 5, DraftKind::kNextTokens}), 0.98);
-  // A node that would go on by itself is asked for every token only where draft tokens pay.
+  // A single node continues by itself; the front end asks it for every token only if draft tokens
+  // pay.
   for (const uint32_t right : {0U, 20U}) {
     Asked asked{"0:out", 1, right, DraftKind::kModel};
-    // What is lent to begin with is eight steps, and then a hundredth of the time.
+    // The cost of trying draft tokens is limited to eight steps and a hundredth of the time.
     asked.tokens = 1000;
     EXPECT_GT(GainOf(asked), 0.975);
   }
 }
 
-// The most that answers with draft tokens were behind those without at any token, in times of a
-// token: beside a hundredth of the time.
+// The most that answers with draft tokens were behind those without, at any token and beyond a
+// hundredth of the time; in units of a token's time.
 double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_right) {
   engine::KnowingProposers proposers(is_right);
   Asked plain_asked = asked;
@@ -433,8 +435,8 @@ double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_righ
   return behind;
 }
 
-// Whatever is right, and however long drafting takes: eight tokens' time is lent to begin with, and
-// a hundredth of the time. What a first try costs is not known before it.
+// Whichever draft tokens are right and however long drafting takes, at most eight tokens' time and
+// a hundredth of the time are lost; and in addition the first try, whose cost is not known before.
 TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
   if (kSanitized)
     GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
@@ -455,7 +457,8 @@ TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
             asked.tokens = 200;
             asked.message_share = message_share;
             asked.draft_share = draft_share;
-            // Of a node that would go on by itself the ways there and back are lost, too.
+            // A node that would continue by itself also loses the time of messages to the front end
+            // and back.
             const double on_the_way = split == std::string("0:out") ? 6 + 25 * message_share : 0;
             EXPECT_LT(MostBehind(asked, is_right), 9 + 4 * draft_share + on_the_way)
                 << name << ", " << split << ", a row " << row_share << ", a message "
@@ -467,8 +470,9 @@ TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
   }
 }
 
-// Mixtures of experts: the second row of a frame chooses other ones, those behind it fewer and
-// fewer. Answers are short, so what frames take is learnt by a few of them.
+// In mixtures of experts, the second row of a frame chooses other experts than the first, and later
+// rows fewer and fewer new ones. Answers are short, so a few of them must teach the times of
+// frames.
 TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsDear) {
   for (const uint32_t right : {50U, 70U, 90U}) {
     Asked asked{"0:1,2:out", 0.2, right, DraftKind::kModel};
@@ -480,7 +484,7 @@ TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsDear) {
   }
 }
 
-// Cancelled frames cost messages at least, which no stage tells.
+// Cancelled frames cost the front end at least messages, whose time no stage reports.
 TEST(DraftsAhead, NothingIsLostToMessages) {
   for (const double message_share : {0.05, 0.2}) {
     for (const uint32_t right : {0U, 12U, 30U}) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a token takes of one node, of a pipeline and of a group, on a virtual clock: up to four
+// The time of a token on one node, in a pipeline and in a group, on a virtual clock: up to four
 // machines with a memory each, links of three speeds, and small models whose layers take as long as
-// those of large ones. Real nodes exchange real messages; only weights take a known time. Held
-// against what the planner predicts and takes. And what several prompts or answers take of a group.
+// those of large ones. Real nodes exchange real messages; only weights take a known time. The
+// planner's predictions are compared with it. Also the times of several prompts or answers.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,13 +33,13 @@ using model::Shape;
 constexpr Hash128 kFingerprint{7, 8};
 constexpr uint32_t kPrompt = 2;
 
-// A model that stands for a large one of the same family.
+// A small model that stands for a large one of the same family.
 struct Stand {
   std::string name;
   Shape shape;
   gguf::TensorType type;
-  double layer_s;         // that a layer of the large one takes of a token on one machine
-  double gathered_bytes;  // that a group's nodes send each other of it
+  double layer_s;         // time of a token in a layer of the large model, on one machine
+  double gathered_bytes;  // sent for it between the nodes of a group
 };
 
 Shape Wide(Shape shape) {
@@ -81,7 +81,7 @@ double BytesOf(const compute::ExpertWeights& of) {
   return static_cast<double>(of.gate.bytes() + of.up.bytes() + of.down.bytes());
 }
 
-// What a token reads of a layer's matrices.
+// The bytes of a layer's matrices that a token reads.
 double ReadBytes(const Shape& shape, const model::LayerWeights& of) {
   double bytes = static_cast<double>(of.query.bytes() + of.key.bytes() + of.value.bytes() +
                                      of.output.bytes() + of.router.bytes());
@@ -123,7 +123,7 @@ class Model {
   std::vector<std::unique_ptr<engine::LocalModel>> packed_;
 };
 
-// Times of a node's part: of each layer's steps, and of the head.
+// The times of a node's part: of each layer's steps, and of the head.
 struct Costs {
   std::vector<double> layers_s;
   double head_s = 0;
@@ -172,8 +172,8 @@ class Source final : public stage::SliceSource {
 
 int64_t Ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
-// A node that takes its time for what it computes: what it sends leaves then. `more_rows`: what
-// each row of a frame behind the first takes, in parts of the first.
+// A node that takes a known time for what it computes; its messages leave after that. `more_rows`:
+// the time of each further row of a frame, as a share of the first row's.
 class TimedNode final : public net::Network {
  public:
   TimedNode(SimHub& hub, const wire::NodeId& id, Model& model, double bytes_per_s, double more_rows,
@@ -219,7 +219,7 @@ class TimedNode final : public net::Network {
     server_.Compute();
     ChargeHeads();
   }
-  // Of the last token, where it leads a group.
+  // Counts of the last token, if the node leads a group.
   uint64_t gathers() const { return gathers_; }
   uint64_t gather_bytes() const { return gather_bytes_; }
 
@@ -227,7 +227,7 @@ class TimedNode final : public net::Network {
   uint32_t GathersOf() const {
     return static_cast<uint32_t>(source_.costs().layers_s.size()) * steps_of_layer_ + 1;
   }
-  // The node that leads says to the others what is in a job.
+  // The leading node's Work message says how many rows a job has.
   void NoteRows(const wire::Message& message) {
     const auto* const work = std::get_if<wire::Work>(&message);
     if (work == nullptr || work->job == 0) return;
@@ -235,8 +235,8 @@ class TimedNode final : public net::Network {
     for (const wire::WorkSegment& segment : work->segments) rows += segment.tokens.size();
     rows_of_job_[work->job] = rows;
   }
-  // Rows of the head come last: the node that leads sends none, but computes its own when it has
-  // what the layers before give.
+  // Rows of the head come last: the leading node sends none of them, and computes its own after the
+  // rows of the last layer.
   void NoteLastStep(const wire::Message& message) {
     const auto* const rows = std::get_if<wire::PartRows>(&message);
     if (rows != nullptr && rows->gather + 2 == GathersOf() && others_of_job_.contains(rows->job))
@@ -250,17 +250,17 @@ class TimedNode final : public net::Network {
       return true;
     });
   }
-  // A row's time in which the rows of a job are computed.
+  // The time of a job's rows, in units of one row's time.
   double AsOne(uint64_t job) const {
     return 1 + more_rows_ * (static_cast<double>(rows_of_job_.at(job)) - 1);
   }
-  // What has been computed for it.
+  // Adds the time of what was computed for the message.
   void Charge(const wire::Message& message) {
     const Costs& costs = source_.costs();
     const int64_t now_ns = clock().NowNs();
     busy_until_ns_ = std::max(busy_until_ns_, now_ns);
     if (const auto* rows = std::get_if<wire::PartRows>(&message)) {
-      // One to each of the others: they are computed once.
+      // The same rows go to each of the other nodes, but are computed once.
       if (std::exchange(last_gather_, std::pair(rows->job, rows->gather)) ==
           std::pair(rows->job, rows->gather)) {
         return;
@@ -273,7 +273,7 @@ class TimedNode final : public net::Network {
     }
     const auto* const done = std::get_if<wire::Done>(&message);
     const auto* const work = std::get_if<wire::Work>(&message);
-    // A message without times, or to the others of the group, is of nothing that was computed.
+    // Nothing was computed for a message without times, or for a leader's message to its group.
     const bool has_hops = (done != nullptr && !done->hops.empty()) ||
                           (work != nullptr && work->job == 0 && !work->hops.empty());
     if (!has_hops) return;
@@ -296,8 +296,8 @@ class TimedNode final : public net::Network {
   stage::StageServer server_;
   std::vector<net::Event> inbox_;
   std::pair<uint64_t, uint32_t> last_gather_ = {0, 0};
-  // Of jobs that this node leads: how many others there are, and how many of them have sent their
-  // rows of the last layer.
+  // For each job that this node leads: the number of other nodes, and how many of them have sent
+  // their rows of the last layer.
   std::map<uint64_t, size_t> others_of_job_;
   std::map<uint64_t, size_t> last_steps_;
   int64_t busy_until_ns_ = 0;
@@ -305,7 +305,7 @@ class TimedNode final : public net::Network {
   uint64_t gather_bytes_ = 0;
 };
 
-// One plan at work.
+// A plan with nodes that execute it.
 class Route {
  public:
   Route(Model& model, const plan::Plan& plan, double bytes_per_s, SimHub::Link link,
@@ -333,22 +333,22 @@ class Route {
   }
   ~Route() { conductor_.reset(); }
 
-  // From one token of an answer to the next.
+  // The time between two tokens of an answer.
   double TokenSeconds() {
     constexpr uint64_t kFew = 4, kMany = 16;
     TimeOf(1);  // opens the route
     const int64_t few_ns = TimeOf(kFew), many_ns = TimeOf(kMany);
     return static_cast<double>(many_ns - few_ns) / (kMany - kFew) / 1e9;
   }
-  // From one token of all answers to the next.
+  // The time between two tokens of all answers.
   double RoundSeconds(size_t answers, bool one_by_one = false) {
     constexpr uint64_t kFew = 16, kMany = 64;
-    TimeOf(32, answers);  // turns are tried meanwhile
+    TimeOf(32, answers);  // turns are tried during these tokens
     const int64_t few_ns = TimeOf(kFew, answers, kPrompt, one_by_one);
     const int64_t many_ns = TimeOf(kMany, answers, kPrompt, one_by_one);
     return static_cast<double>(many_ns - few_ns) / (kMany - kFew) / 1e9;
   }
-  // Of prompts that come at once.
+  // The time of prompts that come at once.
   double PrefillSeconds(size_t prompts, uint32_t length) {
     TimeOf(1);
     return static_cast<double>(TimeOf(1, prompts, length)) / 1e9;
@@ -361,8 +361,8 @@ class Route {
         std::make_unique<TimedNode>(hub_, id, model, bytes_per_s, more_rows_, stage_options_));
   }
 
-  // Until as many requests have as many tokens each, which come at once or each when the one before
-  // has been answered for a while.
+  // The time until all requests have their tokens. They come at once, or each when the one before
+  // it has been answered for a while.
   int64_t TimeOf(uint64_t tokens, size_t requests = 1, uint32_t prompt = kPrompt,
                  bool one_by_one = false) {
     std::vector<engine::Sequence> sequences;
@@ -407,7 +407,7 @@ class Route {
   uint64_t requests_ = 0;
 };
 
-// What the planner knows: the machines' rates, as slow as the model is small, and the links.
+// What the planner knows: the rates of machines, as slow as the model is small, and the links.
 struct Problem {
   std::vector<plan::NodeAbility> nodes;
   std::vector<plan::LinkAbility> links;
@@ -425,7 +425,7 @@ Problem ProblemOf(Model& model, const Stand& stand, const Way& way, size_t count
   problem.bytes_per_s = read / model.shape().layer_count / stand.layer_s;
   const double rate = way.bytes_per_s * static_cast<double>(problem.load.together.gathered_bytes) /
                       stand.gathered_bytes;
-  // Both ends of a message take a time that no link shows.
+  // Both ends of a message spend a time that measurements of the link do not show.
   problem.link = {.latency_ns = Ns(way.latency_s + plan::kGatherOverheadS), .bytes_per_s = rate};
   for (const plan::PlanNode& node : plan::TestNodes(count)) {
     problem.nodes.push_back({.node = node,
@@ -447,20 +447,20 @@ Problem ProblemOf(Model& model, const Stand& stand, const Way& way, size_t count
   return problem;
 }
 
-// As many layers on each.
+// A pipeline with equal numbers of layers.
 plan::Plan Pipeline(size_t count) {
   constexpr const char* kSplits[] = {"a=0:out", "a=0:1,b=2:out", "a=0:1,b=2:2,c=3:out",
                                      "a=0:0,b=1:1,c=2:2,d=3:out"};
   return plan::ParseSplit(kSplits[count - 1], 4, plan::TestNodes(count)).value();
 }
 
-// A cell of the table: what plans take, and the best of it.
+// A cell of the table: the times of plans, and the shortest of them.
 class Cell {
  public:
   Cell(Model& model, const Problem& problem, std::string title)
       : model_(model), problem_(problem), line_(std::move(title)) {}
 
-  // Seconds a token.
+  // The seconds of a token.
   double Measure(const std::string& kind, const plan::Plan& plan, double predicted_s) {
     Route route(model_, plan, problem_.bytes_per_s, problem_.link);
     const double token_s = route.TokenSeconds();
@@ -481,7 +481,7 @@ class Cell {
 
 class GroupTimes : public testing::TestWithParam<size_t> {};
 
-// In every cell of the table: link, and nodes from one to four.
+// The cells of the table: each link, with one to four nodes.
 TEST_P(GroupTimes, ThePlannerTakesTheFastestKind) {
   if (kSanitized && GetParam() > 0) GTEST_SKIP() << "one model will do in builds with sanitizers";
   const Stand stand = Stands()[GetParam()];
@@ -517,7 +517,7 @@ TEST_P(GroupTimes, ThePlannerTakesTheFastestKind) {
 
 INSTANTIATE_TEST_SUITE_P(Models, GroupTimes, testing::Values(0, 1, 2));
 
-// With a memory each, and what they send each other as computed on paper.
+// Four nodes with a memory each; they send each other the computed number of bytes.
 TEST(GroupOfFour, IsThreeTimesAsFastAsOneNode) {
   const Stand stand = Stands()[0];
   Model model(stand);
@@ -532,15 +532,15 @@ TEST(GroupOfFour, IsThreeTimesAsFastAsOneNode) {
   EXPECT_GT(one_s / group->TokenSeconds(), 3.3);
   const Shape& shape = stand.shape;
   EXPECT_EQ(group->leader().gathers(), 4 * shape.layer_count);
-  // To each of three others a quarter of: two rows of numbers, and two of blocks with a scale for
-  // 32 of them.
+  // The leader sends each of three others a quarter of two rows of floats, and of two rows of
+  // blocks with a scale for 32 numbers.
   const uint64_t blocks = shape.head_count * shape.head_dim + shape.feed_forward;
   const uint64_t of_layer = 2 * shape.embedding * 4 + blocks + blocks / 32 * 4;
   EXPECT_EQ(group->leader().gather_bytes(), 3 * shape.layer_count * of_layer / 4);
 }
 
-// A group computes one prompt while what its nodes send of another one travels: over 1 Gbit a chunk
-// of this model is as long on its way as it is computed.
+// A group computes one prompt while rows of another one are in flight: over 1 Gbit/s, sending a
+// chunk of this model takes as long as computing it.
 TEST(GroupOfTwo, ComputesTwoPromptsInTurns) {
   const Stand stand = Stands()[0];
   Model model(stand);
@@ -556,8 +556,8 @@ TEST(GroupOfTwo, ComputesTwoPromptsInTurns) {
   EXPECT_LT(two_s, 0.85 * long_s);
 }
 
-// Answers are computed in two frames that take turns where that is faster, and in one elsewhere.
-// What a row behind the first takes: where rows are nearly free, and on a core with AVX2.
+// Answers are computed in two frames that take turns if that is faster, and else in one. Further
+// rows take the time of a machine where they are nearly free, and of a core with AVX2.
 TEST(GroupOfTwo, ComputesAnswersInTurnsWhereThatIsFaster) {
   const Stand stand = Stands()[0];
   Model model(stand);
@@ -583,7 +583,7 @@ TEST(GroupOfTwo, ComputesAnswersInTurnsWhereThatIsFaster) {
   }
 }
 
-// Those that come later join the others' frame: two frames would read the weights twice.
+// Answers that begin later join the frame of the others: two frames would read the weights twice.
 TEST(GroupOfTwo, AnswersThatBeginLaterAreComputedWithTheOthers) {
   const Stand stand = Stands()[0];
   Model model(stand);

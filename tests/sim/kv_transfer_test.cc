@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What KV transfer costs, on a virtual clock: two nodes prefill, a third one decodes, a frame and a
-// token take a known time, and rows take theirs on the way. The exposed time does not depend on the
-// prompt's length, and rows that prefill nodes lack are sent or computed again, whichever takes
+// What KV transfer costs, on a virtual clock: two nodes prefill, a third one decodes, frames and
+// tokens take a known time, and KV rows take time on the link. The exposed time does not depend on
+// the prompt's length, and rows that prefill nodes lack are sent or computed again, whichever takes
 // less time.
 
 #include <gtest/gtest.h>
@@ -22,18 +22,18 @@
 namespace aster::sim {
 namespace {
 
-constexpr int64_t kFrameNs = 100 * kNsPerMs;  // of a page, on a reader
-constexpr int64_t kTokenNs = 20 * kNsPerMs;   // of the decode node
+constexpr int64_t kFrameNs = 100 * kNsPerMs;  // of a page, on a prefill node
+constexpr int64_t kTokenNs = 20 * kNsPerMs;   // on the decode node
 constexpr uint32_t kPage = 128;
 constexpr double kRowBytes = plan::kTestLayers * 2 * 64 * 2;  // keys and values of a token
-// Fast enough for rows to keep up with reading.
+// Fast enough for the transfer to keep up with prefill.
 constexpr double kPlenty = 10e6;  // bytes a second
 
 class Handing {
  public:
   struct Options {
-    double bytes_per_s = kPlenty;  // of rows, towards each machine
-    double told_bytes_per_s = 0;   // that the conductor believes; 0: as it is
+    double bytes_per_s = kPlenty;  // rate of KV rows from each machine
+    double told_bytes_per_s = 0;   // the rate that the conductor assumes; 0: the true one
     uint32_t kv_sync_step = 32;    // tokens
     bool knows_rates = true;
   };
@@ -78,7 +78,7 @@ class Handing {
     conductor_.reset();
   }
 
-  // Says so much more, and takes an answer; how long that takes.
+  // Appends a prompt of `more` tokens and takes an answer; returns its duration.
   int64_t Ask(size_t more, uint64_t answer) {
     for (const int32_t token : model::RandomTokens(more, 298, ++asked_)) sequence_->Append(token);
     engine::Request request;
@@ -98,7 +98,7 @@ class Handing {
   const conduct::ConductorCounters& counters() const { return conductor_->counters(); }
 
  private:
-  // By when they are here.
+  // Events by the time of their arrival.
   using Coming = std::map<std::pair<int64_t, uint64_t>, net::Event>;
   struct Machine {
     std::unique_ptr<SimNetwork> network;
@@ -109,7 +109,7 @@ class Handing {
     int64_t busy_until_ns = 0;
   };
 
-  // Rows take their time on the way out of a machine, and all else waits behind them.
+  // KV rows take time on the link from their machine, and other messages wait behind them.
   int64_t ArrivalOf(const net::Event& event) {
     int64_t& free_ns = way_is_free_ns_[event.from];
     free_ns = std::max(free_ns, clock_.NowNs());
@@ -128,7 +128,7 @@ class Handing {
   static int64_t NextOf(const Coming& coming) {
     return coming.empty() ? kNeverNs : coming.begin()->first.first;
   }
-  // What is here now.
+  // The events that have arrived by now.
   std::vector<net::Event> TakeDue(Coming& coming) {
     std::vector<net::Event> due;
     while (NextOf(coming) <= clock_.NowNs()) {
@@ -175,15 +175,16 @@ class Handing {
   std::unique_ptr<SimNetwork> front_;
   std::unique_ptr<conduct::Conductor> conductor_;
   std::optional<engine::Sequence> sequence_;
-  Coming coming_;                                   // to the front
-  std::map<wire::NodeId, int64_t> way_is_free_ns_;  // by whom it leads away from
+  Coming coming_;                                   // to the front end
+  std::map<wire::NodeId, int64_t> way_is_free_ns_;  // by sender: when its link is free
   uint64_t asked_ = 0;
   uint64_t arrived_ = 0;
 };
 
 TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
   if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
-  // From the last frame's end to the first token: its rows' way, a step, and messages.
+  // The exposed time, from the end of the last frame to the first token: sending its rows, a step,
+  // and messages.
   const auto exposed_of = [](size_t frames) {
     Handing handing({});
     handing.Ask(frames * kPage + 1, 1);
@@ -198,8 +199,8 @@ TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
   EXPECT_LT(many, kTokenNs + rows_ns + kMessagesNs);
 }
 
-// KV sync yields to the answer: on a link that is too slow for all rows, a token waits for a step
-// of rows of each prefill node at most.
+// KV sync yields to the answer: on a link that is too slow for all rows, a token waits for at most
+// a step of rows of each prefill node.
 TEST(HandingOver, AnAnswerDoesNotWaitForWhatReturns) {
   constexpr double kSlow = 20e3;
   const auto answer_of = [](double bytes_per_s) {
@@ -208,12 +209,12 @@ TEST(HandingOver, AnAnswerDoesNotWaitForWhatReturns) {
     return handing.Ask(10, 300);
   };
   const int64_t fast = answer_of(kPlenty), slow = answer_of(kSlow);
-  // All of them are 350 kB, or 17 s.
+  // All rows of the answer are 350 kB, which take 17 s.
   const auto steps_ns = static_cast<int64_t>(32 * kRowBytes * 1.1 * 1e9 / kSlow);
   EXPECT_LT(slow, fast + steps_ns + 100 * kNsPerMs);
 }
 
-// An answer that did not return, and the next turn comes at once.
+// An answer whose rows were not sent back, followed at once by the next turn.
 class NextTurn {
  public:
   explicit NextTurn(double bytes_per_s, double told_bytes_per_s = 0, bool knows_rates = true)
@@ -245,13 +246,13 @@ TEST(HandingOver, WhatReadersLackIsSentOrComputedAgainByWhatItTakes) {
   const NextTurn fast(kFast), slow(kSlow);
   EXPECT_FALSE(fast.computed_again());
   EXPECT_TRUE(slow.computed_again());
-  // The other choice, which a wrong rate leads to, takes longer.
+  // With a wrong rate the other way is chosen, which takes longer.
   const NextTurn misled_fast(kFast, kSlow), misled_slow(kSlow, kFast);
   EXPECT_TRUE(misled_fast.computed_again());
   EXPECT_FALSE(misled_slow.computed_again());
   EXPECT_LT(fast.duration_ns(), misled_fast.duration_ns());
   EXPECT_LT(slow.duration_ns(), misled_slow.duration_ns());
-  // Where no rate is known more than a page is sent.
+  // If no rate is known, more than a page is sent.
   EXPECT_FALSE(NextTurn(kFast, 0, /*knows_rates=*/false).computed_again());
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Many requests on many nodes that come and go, on a virtual clock: real conductors, each with
-// plans over a few of the nodes, and real stage servers. Every request is answered, with the tokens
-// of one machine; none is passed by for long, and rows that other nodes hold are found.
+// Many requests on many nodes that fail and return, on a virtual clock: real conductors, each with
+// plans over a few of the nodes, and real stage servers. Every request is answered with the tokens
+// of one machine; no request is overtaken by many others, and rows that other nodes hold are found.
 // `load_sim --nodes 32 --sequences 10000` takes minutes; docs/scale.md has figures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -32,17 +32,17 @@ namespace {
 constexpr size_t kNodesOfFront = 4;
 constexpr uint32_t kVocab = 298;
 constexpr uint64_t kKvBytes = uint64_t{8} << 20;  // of each slice
-// What a frame takes, on a node that is not slow.
+// The time of a frame, on a node that is not slow.
 constexpr int64_t kFrameNs = kNsPerMs;
-// Requests of a front end come so far apart, on average.
+// The average time between two requests of a front end.
 constexpr int64_t kBetweenNs = 10 * kNsPerMs;
-// A node dies, and returns as long after that.
+// A node dies every second, and returns after three.
 constexpr int64_t kDeathEveryNs = kNsPerSecond;
 constexpr int64_t kAwayNs = 3 * kNsPerSecond;
-// One of so many answers is compared with one machine's.
+// One of 20 answers is compared with one machine's.
 constexpr size_t kComparedOneOf = 20;
-// A node that vanishes is noticed within two seconds; then its route is opened anew, and the
-// requests behind are computed again.
+// The failure of a node is noticed within two seconds; then its route is opened again, and its
+// requests are computed again.
 constexpr int64_t kLongestNs = 15 * kNsPerSecond;
 
 struct LoadOptions {
@@ -113,12 +113,12 @@ class Load {
         static_cast<double>(clock_.NowNs()) / kNsPerSecond, deaths_, replans, part(0.5), part(0.99),
         part(1), MostPassedBy(), cached, fetched);
     EXPECT_LT(part(1) * kNsPerSecond, kLongestNs);
-    // Those that arrive later begin later, but for what a preempted or replayed request loses.
+    // Requests begin in the order of arrival, except those that were preempted or replayed.
     EXPECT_LE(MostPassedBy(), 2 * kMaxRunning);
     EXPECT_GT(deaths_, 0u);
     EXPECT_GT(replans, 0u);
-    // The only front end's beginnings are on its own route, and no longer whole where a node of it
-    // has died.
+    // A single front end's prefixes are only on its own route, which loses them when a node of it
+    // dies.
     if (fronts_.size() > 1) {
       EXPECT_GT(fetched, 0u);
     }
@@ -130,7 +130,7 @@ class Load {
   struct Machine {
     wire::NodeId id;
     std::unique_ptr<SimNetwork> network;
-    std::unique_ptr<stage::StageServer> server;  // null while it is gone
+    std::unique_ptr<stage::StageServer> server;  // null while the node is down
     std::vector<net::Event> inbox;
     int64_t busy_until_ns = 0;
     int64_t returns_ns = kNeverNs;
@@ -140,7 +140,7 @@ class Load {
   struct Front {
     std::unique_ptr<SimNetwork> network;
     std::unique_ptr<conduct::Conductor> conductor;
-    std::vector<size_t> machines;  // of its plan
+    std::vector<size_t> machines;  // of the front end's plan
   };
   struct Asked {
     size_t front = 0;
@@ -195,7 +195,7 @@ class Load {
         });
   }
 
-  // The living nodes with the fewest front ends, a layer on each.
+  // A plan of a layer on each of the living nodes that have the fewest front ends.
   plan::Plan PlanFor(Front& front) {
     for (const size_t i : std::exchange(front.machines, {})) --machines_[i]->users;
     std::vector<size_t> living;
@@ -221,7 +221,7 @@ class Load {
     return plan;
   }
 
-  // Half of them begin like others.
+  // Half of the prompts share their beginning with others.
   void AddRequests() {
     std::vector<int64_t> next_ns(fronts_.size(), 0);
     for (size_t i = 0; i < options_.sequences; ++i) {
@@ -263,7 +263,7 @@ class Load {
       const auto id = conductor.Submit(request);
       CHECK(id.ok());
     }
-    // Not while their conductor is in their callbacks.
+    // Sequences are destroyed here because conductors must not be called from their own callbacks.
     for (Asked* asked : std::exchange(over_, {})) asked->sequence.reset();
   }
 
@@ -310,7 +310,8 @@ class Load {
     return next_ns;
   }
 
-  // Requests of the same front end that came later and had their first token sooner.
+  // The largest number of later requests of the same front end that had their first token before an
+  // earlier one.
   size_t MostPassedBy() const {
     size_t most = 0;
     for (size_t front = 0; front < fronts_.size(); ++front) {
@@ -327,7 +328,7 @@ class Load {
     return most;
   }
 
-  // What one machine answers.
+  // The answer of one machine.
   std::vector<int32_t> Expected(const Asked& asked) {
     if (!whole_) whole_ = plan::TestModel::Get().MakeWhole();
     engine::Scheduler scheduler(*whole_, nullptr, clock_);
@@ -354,9 +355,9 @@ class Load {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Front>> fronts_;
   std::vector<std::vector<int32_t>> beginnings_;
-  std::vector<std::unique_ptr<Asked>> asked_;  // by when they arrive
+  std::vector<std::unique_ptr<Asked>> asked_;  // in order of arrival
   std::vector<Asked*> over_;
-  std::unique_ptr<engine::LocalModel> whole_;  // of a machine that has all of it
+  std::unique_ptr<engine::LocalModel> whole_;  // the model as a whole, for comparison
   size_t submitted_ = 0;
   size_t ended_ = 0;
   size_t deaths_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The membership of a large cluster on a virtual clock: what it costs while nothing happens, and
-// how long news take. `membership_sim --nodes 1000` takes minutes; docs/scale.md has its figures.
+// The membership of a large cluster on a virtual clock: its cost when nothing happens, and how fast
+// news spread. `membership_sim --nodes 1000` takes minutes; docs/scale.md has its figures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,13 +24,13 @@ namespace aster::cluster {
 namespace {
 
 constexpr int64_t kStepNs = 50 * kNsPerMs;
-// How long a node waits for the answer of a machine that is gone (node/membership.cc).
+// How long a node waits for the answer of an unreachable machine (node/membership.cc).
 constexpr int64_t kTimeoutNs = 3 * kNsPerSecond / 2;
 constexpr size_t kSignatureBytes = 72;
 
 size_t g_node_count = 80;  // --nodes
 
-// As protobuf writes it.
+// The size of the record in protobuf.
 size_t BytesOf(const Member& member) {
   size_t bytes = 3 + 20 + 2 + member.name.size() + 2 + kSignatureBytes + 6 + 4 + 3;
   for (const auto* addresses : {&member.control_addresses, &member.data_addresses}) {
@@ -66,7 +66,7 @@ class LargeCluster {
     for (const int64_t end_ns = now_ns_ + ns; now_ns_ < end_ns;) Step();
   }
 
-  // The time until it holds; nothing where that takes a minute.
+  // The time until `holds` returns true; nullopt after a minute.
   std::optional<int64_t> RunUntil(const std::function<bool()>& holds) {
     const int64_t begin_ns = now_ns_;
     while (now_ns_ - begin_ns < 60 * kNsPerSecond) {
@@ -89,10 +89,10 @@ class LargeCluster {
     return index;
   }
 
-  // Neither reaches the other from now on.
+  // From now on neither reaches the other.
   void Cut(size_t a, size_t b) { cuts_ = {{a, b}, {b, a}}; }
 
-  // All who live think so of the node.
+  // All living nodes have this state for the node.
   bool AllSay(size_t index, MemberState state) const {
     return std::ranges::all_of(nodes_, [&](const auto& node) {
       if (node == nullptr || node->self().node == IdOf(index)) return true;
@@ -101,7 +101,7 @@ class LargeCluster {
     });
   }
 
-  // Pairs of which the first thinks that the second, which lives, does not.
+  // The number of pairs of living nodes of which the first believes that the second is not alive.
   size_t Mistakes() const {
     size_t mistakes = 0;
     for (const auto& node : nodes_) {
@@ -112,7 +112,7 @@ class LargeCluster {
     return mistakes;
   }
 
-  // Since it was last asked: sent by a living node in a second, on average.
+  // Bytes that a living node sent per second, on average, since the last call.
   double BytesPerNodeAndSecond() {
     const double seconds = static_cast<double>(now_ns_ - count_begin_ns_) / kNsPerSecond;
     const double rate = static_cast<double>(bytes_) / static_cast<double>(nodes_.size()) / seconds;
@@ -189,7 +189,8 @@ class LargeCluster {
     return index;
   }
 
-  // As node/membership.cc does it: a question, an answer, and what the other side still lacks.
+  // An exchange as in node/membership.cc: a question, an answer, and what the other side still
+  // lacks.
   void Exchange(size_t from, size_t to) {
     MembershipState &asking = *nodes_[from], &asked = *nodes_[to];
     const MemberTalk question = asking.Tell(now_ns_);
@@ -261,7 +262,7 @@ TEST(MembershipScale, ANewNodeKnowsAllAndIsKnownToAll) {
   fmt::print("{} nodes, one joins: all know after {:.1f} s\n", g_node_count, SecondsOf(*took_ns));
 }
 
-// It is doubted, and others take that away: no node is lost for a path that one node lacks.
+// The node is suspected, and other nodes refute that: a path that is cut makes no node dead.
 TEST(MembershipScale, APathThatIsCutMakesNoNodeDead) {
   LargeCluster cluster(g_node_count, 4);
   cluster.Cut(0, 1);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether machines work at the same time: on a virtual clock, where a layer of a frame takes a
-// known time and messages take next to none, an idle stage shows in the time that all of it takes.
+// Checks on a virtual clock that machines work at the same time: a layer of a frame takes a known
+// time and messages take almost none, so an idle stage shows in the total time.
 
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ class Line {
     while (!conductor_->idle()) Step();
     return times_ns;
   }
-  // That go through the stages for a prompt and one token behind it.
+  // The number of frames that go through the stages for a prompt and one token behind it.
   uint64_t FramesOf(size_t prompt_length) {
     TimeOf(1, prompt_length, 1);
     return conductor_->counters().frames;
@@ -113,7 +113,7 @@ class Line {
     while (!conductor_->idle()) Step();
     CHECK(reason == engine::FinishReason::kCancelled);
     CHECK(told_ns == start_ns);
-    // Whatever is still in flight arrives.
+    // Messages that are still in flight arrive.
     const auto is_idle = [](const auto& machine) {
       return machine->inbox.empty() && !machine->server->has_work();
     };
@@ -124,7 +124,7 @@ class Line {
     }
     return after;
   }
-  // The last one's.
+  // When the last of the requests has ended.
   int64_t TimeOf(size_t requests, size_t prompt_length, uint64_t tokens) {
     return std::ranges::max(
         TimesOf(std::vector<Asked>(requests, {.prompt_length = prompt_length, .tokens = tokens})));
@@ -150,7 +150,7 @@ class Line {
     }
     machine.server->Tick();
     if (!machine.server->has_work()) return;
-    // What is refused takes no time.
+    // A refused request takes no time.
     const uint64_t tokens = TokensOf(machine);
     hub_.SetSendDelay(machine.cost_ns);
     machine.server->Compute();
@@ -183,7 +183,7 @@ double Ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast
 
 TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
   if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
-  // 64 frames, each of a page: all but the first and the last keep both busy.
+  // There are 64 frames of a page: during all but the first and the last, both stages are busy.
   const int64_t alone = Line("0:out", 1).TimeOf(1, 8192, 1);
   const int64_t two = Line("0:1,2:out", 1).TimeOf(1, 8192, 1);
   const int64_t four = Line("0:0,1:1,2:2,3:out", 1).TimeOf(1, 8192, 1);
@@ -193,14 +193,15 @@ TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
 
 TEST(Overlap, TheLastFramesOfAPromptAreShort) {
   if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
-  // One stage waits for no other; of two, the last two frames of two pages are cut.
+  // Frames have two pages. A single stage waits for no other; with two stages, the last two frames
+  // are cut into single pages.
   EXPECT_EQ(Line("0:out").FramesOf(8192), 32u);
   EXPECT_EQ(Line("0:1,2:out").FramesOf(8192), 30u + 4u);
   EXPECT_EQ(Line("0:1,2:out").FramesOf(1024), 2u + 4u);
 }
 
 TEST(Overlap, TheLastTokenOfAPromptDoesNotOvertakeTheOthers) {
-  // One token in a frame looks like an answer's, which go before prompts that wait.
+  // A frame of one token looks like an answer's, and frames of answers go before prompts that wait.
   for (const size_t length : {257, 513, 769}) {
     for (const char* split : {"0:out", "0:1,2:out"}) {
       Line line(split);
@@ -214,7 +215,7 @@ TEST(Overlap, TwoSequencesTakeHardlyLongerThanOne) {
   const int64_t one = Line("0:1,2:out").TimeOf(1, 10, 30);
   const int64_t two = Line("0:1,2:out").TimeOf(2, 10, 30);
   EXPECT_LT(Ratio(two, one), 1.08) << one << " " << two;
-  // More sequences than stages share frames.
+  // If there are more sequences than stages, they share frames.
   const int64_t six = Line("0:1,2:out").TimeOf(6, 10, 30);
   EXPECT_LT(Ratio(six, one), 1.15) << one << " " << six;
 }
@@ -230,7 +231,7 @@ TEST(Overlap, AShortAnswerIsNotHeldUpByALongPrompt) {
   const int64_t prompt = Line("0:1,2:out").TimeOf(1, 4096, 1);
   const int64_t answer = Line("0:1,2:out").TimeOf(1, 10, 5);
   const auto both = Line("0:1,2:out").TimesOf({{4096, 1}, {10, 5}});
-  // Frames of both take turns: the prompt loses what the answer takes, and hardly more.
+  // Frames of both take turns: the prompt is delayed by the answer's time, and hardly more.
   EXPECT_LT(both[0], prompt + answer * 11 / 10) << prompt << " " << answer << " " << both[0];
   // A token waits for the frame that is being computed and the one whose turn it is.
   EXPECT_LT(both[1], answer * 4) << answer << " " << both[1];
@@ -241,7 +242,7 @@ TEST(Overlap, ACancelTakesEffectWithinAChunk) {
   const int64_t frame_ns = kLayerNs * plan::kTestLayers / 2;
   for (const uint64_t tokens : {512, 1024, 2048}) {
     const auto after = Line("0:1,2:out").CancelAfter(8192, tokens);
-    // What had been begun goes on; of what waits or is on its way, nothing is computed.
+    // A frame that was begun is finished; frames that wait or are in flight are not computed.
     EXPECT_LE(after.duration_ns, frame_ns + frame_ns / 10) << tokens;
     EXPECT_LE(after.frames, 1u) << tokens;
   }

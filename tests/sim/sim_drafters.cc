@@ -15,13 +15,13 @@ namespace {
 
 constexpr uint64_t kFirst = 200;
 constexpr Hash128 kDrafter{5, 6};
-// More than a drafter may send for a message that it gets.
+// More messages than a drafter may send in reply to one.
 constexpr int kFlood = 64;
 
-// Of Machine::Manner.
+// The names of Machine::Manner.
 constexpr const char* kMannerNames[] = {"honest", "liar", "flooder", "silent", "stranger"};
 
-// Drafts what is no token.
+// Drafts an id that is not in the vocabulary.
 class Liar final : public engine::ProposerSource {
  public:
   explicit Liar(uint32_t vocab_size) : vocab_size_(vocab_size) {}
@@ -49,17 +49,17 @@ class Liar final : public engine::ProposerSource {
 }  // namespace
 
 struct SimDrafters::Machine {
-  // What is wrong with it.
+  // How the drafter misbehaves.
   enum class Manner : uint8_t { kHonest, kLies, kFloods, kIsSilent, kIsStranger };
 
   wire::NodeId id;
   Manner manner = Manner::kHonest;
   std::unique_ptr<SimNetwork> network;
-  std::unique_ptr<drafting::DraftServer> server;  // null while it is gone
+  std::unique_ptr<drafting::DraftServer> server;  // null while the machine is down
   std::vector<net::Event> inbox;
   int64_t busy_until_ns = 0;
   int64_t dies_ns = kNeverNs;
-  int64_t away_ns = 0;  // then
+  int64_t away_ns = 0;  // how long it is down then
   int64_t returns_ns = kNeverNs;
 };
 
@@ -92,7 +92,7 @@ void SimDrafters::Boot(Machine& machine) {
   machine.returns_ns = kNeverNs;
   const bool is_liar = machine.manner == Machine::Manner::kLies;
   engine::ProposerSource* const source = is_liar ? liar_.get() : &prophet_;
-  // A liar says that it has the vocabulary, and checks what it drafts by a larger one.
+  // A liar claims the common vocabulary, but checks its draft tokens against a larger one.
   drafting::Vocabulary vocabulary = vocabulary_;
   if (is_liar) ++vocabulary.size;
   if (machine.manner == Machine::Manner::kIsStranger) ++vocabulary.digest.low;
@@ -113,7 +113,8 @@ void SimDrafters::Kill(Machine& machine, int64_t away_ns) {
   machine.returns_ns = clock_.NowNs() + away_ns;
 }
 
-// For each message many, which say what was said, or what cannot be of use any more.
+// Sends many messages in reply to one: they repeat draft tokens, or those are too late to be of
+// use.
 void SimDrafters::Flood(Machine& machine, const net::Event& event) {
   const auto* const begin = std::get_if<wire::BeginDraft>(&event.message);
   const auto* const follow = std::get_if<wire::FollowDraft>(&event.message);

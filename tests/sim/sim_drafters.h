@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Machines of a simulated cluster that draft for front ends, which come and go like other machines,
-// and some of which lie, flood, say nothing or have another vocabulary. The seed alone decides what
-// happens.
+// Machines of a simulated cluster that draft for front ends. They fail and return like other
+// machines, and some lie, flood, stay silent or have another vocabulary. Everything follows from
+// the seed.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@ namespace aster::sim {
 
 class SimDrafters {
  public:
-  // What is given outlives it. Those that are honest draft what the prophet says.
+  // The arguments must outlive it. Honest drafters draft what the prophet predicts.
   SimDrafters(uint64_t seed, bool is_calm, uint32_t vocab_size, VirtualClock& clock, SimHub& hub,
               Prophet& prophet);
   ~SimDrafters();
 
-  // What a front end on this network is offered by them; it says why it leaves out any of them.
+  // A source of all these drafters' tokens for a front end on this network. It reports why it
+  // leaves out a drafter.
   std::unique_ptr<drafting::RemoteProposers> ProposersFor(net::Network& network);
-  // Of these, how often which was said. (A drafter's name says what it is like.)
+  // How often each complaint about a drafter was made. (A drafter's name says how it behaves.)
   const std::map<std::string, uint64_t>& complaints() const { return complaints_; }
   int64_t next_ns() const;
   void Run();

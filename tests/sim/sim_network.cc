@@ -14,7 +14,7 @@ namespace aster::sim {
 namespace {
 
 constexpr int64_t kMostDelayNs = 5 * kNsPerMs;
-// Until a broken link is noticed.
+// The longest time until a broken link is noticed.
 constexpr int64_t kMostSilenceNs = 2 * kNsPerSecond;
 
 std::string NameOf(const wire::NodeId& node) { return fmt::format("n{}", node.value.low); }
@@ -86,7 +86,7 @@ void SimHub::Separate(const wire::NodeId& a, const wire::NodeId& b, bool is_sepa
   }
 }
 
-// What is in flight may still arrive, up to some message; the rest is lost.
+// Messages in flight may still arrive up to a random time; later ones are lost.
 void SimHub::Break(const wire::NodeId& a, const wire::NodeId& b, const char* why) {
   const auto link = links_.find(std::minmax(a, b));
   if (link == links_.end()) return;
@@ -120,9 +120,9 @@ void SimHub::Post(const wire::NodeId& to, int64_t due_ns, uint64_t link, net::Ev
 
 bool SimHub::Connect(const wire::NodeId& self, const wire::NodeId& node) {
   Node& own = nodes_.at(self);
-  // It does not know yet that the link is gone, or the link is there.
+  // The link exists, or the node has not noticed yet that it broke.
   if (own.up.contains(node)) return true;
-  // The other side has connected, and that is on its way here.
+  // The other side has connected, and the message about that is in flight.
   if (const auto link = links_.find(std::minmax(self, node)); link != links_.end()) {
     own.up[node] = link->second;
     return true;
@@ -132,7 +132,7 @@ bool SimHub::Connect(const wire::NodeId& self, const wire::NodeId& node) {
     PostDown(self, node, 0, Between(kNsPerMs, kNsPerSecond), "it does not take connections");
     return false;
   }
-  // The other side may still believe in an older link: that ends first.
+  // If the other side still believes in an older link, that one ends first.
   if (const auto old = peer->second.up.find(self); old != peer->second.up.end()) {
     std::erase_if(pending_, [&](const auto& item) {
       return item.second.to == node && item.second.event.from == self;
@@ -158,7 +158,7 @@ void SimHub::Introduce(const wire::NodeId& self, const wire::NodeId& node) {
 
 Status SimHub::Send(const wire::NodeId& self, const wire::NodeId& to, wire::Message message) {
   const auto own = nodes_.find(self);
-  // A node that is being destroyed.
+  // The node is being destroyed.
   if (own == nodes_.end()) return Error(Code::kUnavailable, "this node is gone");
   const int64_t leaves_ns = clock_.NowNs() + send_delay_ns_;
   net::Event event{
@@ -173,7 +173,7 @@ Status SimHub::Send(const wire::NodeId& self, const wire::NodeId& to, wire::Mess
   if (!Connect(self, to)) return Ok();
   const uint64_t link = own->second.up.at(to);
   const auto real = links_.find(std::minmax(self, to));
-  // Lost: the link is gone, and the sender has not noticed.
+  // The link has failed without the sender's knowledge: the message is lost.
   if (real == links_.end() || real->second != link) return Ok();
   const int64_t due_ns = ArrivalOf({self, to}, leaves_ns, event.message);
   Post(to, due_ns, link, std::move(event));
@@ -206,7 +206,7 @@ void SimHub::DeliverNext() {
       what = "is up";
       break;
     case net::Event::Kind::kDown:
-      // Of a link that has been replaced since, or was never told of.
+      // The link has been replaced since, or the node never heard of it.
       if (pending.link != 0 && (!up.contains(from) || up.at(from) != pending.link)) return;
       up.erase(from);
       what = "is down";

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A network on a virtual clock, with everything that happens to real ones: messages take their
-// time, those of different peers overtake each other, links are cut and it takes a while until
-// either side sees it, nodes vanish and come back. What happens is decided by the seed alone. Must
-// not know what messages mean.
+// A network on a virtual clock that does everything that happens to real ones: messages take time,
+// those of different peers overtake each other, links are cut and either side notices late, nodes
+// fail and return. Everything follows from the seed. Must not know what messages mean.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ namespace aster::sim {
 
 class SimNetwork;
 
-// What is written down of a run. Its hash tells runs apart; its lines are for people.
+// The record of a run. Its hash tells runs apart; its lines are for people.
 class Trace {
  public:
   explicit Trace(bool keep_lines) : keep_lines_(keep_lines) {}
@@ -40,7 +39,7 @@ class Trace {
   std::vector<std::string> lines_;
 };
 
-// Everything between the nodes. One thread.
+// The links between all nodes. For one thread.
 class SimHub {
  public:
   using Deliver = std::function<void(net::Event)>;
@@ -48,24 +47,24 @@ class SimHub {
   SimHub(VirtualClock& clock, Random& random, Trace& trace)
       : clock_(clock), random_(random), trace_(trace) {}
 
-  // A node is there from now on, and everything for it goes to `deliver`.
+  // Adds a node, whose events go to `deliver`.
   void Add(const wire::NodeId& node, Deliver deliver);
-  // It vanishes: others notice after a while.
+  // Removes the node; the others notice after a while.
   void Remove(const wire::NodeId& node);
-  // The connection breaks; both notice, each in its time.
+  // Breaks the connection; each side notices after a time of its own.
   void Cut(const wire::NodeId& a, const wire::NodeId& b);
-  // While true, the two do not reach each other.
+  // While true, the two nodes do not reach each other.
   void Separate(const wire::NodeId& a, const wire::NodeId& b, bool is_separate);
   void HealAll() { separate_.clear(); }
   bool has(const wire::NodeId& node) const { return nodes_.contains(node); }
 
   // When the next message arrives; kNeverNs if none is in flight.
   int64_t next_ns() const { return pending_.empty() ? kNeverNs : pending_.begin()->first.first; }
-  // Delivers the first of them, which is due.
+  // Delivers the next message, which must be due.
   void DeliverNext();
 
-  // Messages take this long, not some time by chance. A node sends one after the other. Those of
-  // `together` are on one machine, and reach each other at once.
+  // Messages take these times instead of random ones. A node sends them one after the other. Nodes
+  // of `together` are on one machine, and reach each other at once.
   struct Link {
     int64_t latency_ns = 0;
     double bytes_per_s = 0;
@@ -73,7 +72,7 @@ class SimHub {
   };
   void SetLink(const Link& link) { link_ = link; }
 
-  // What a node sends now leaves it so much later: it is computing.
+  // Messages sent from now on leave the node after this delay, in which it computes.
   void SetSendDelay(int64_t delay_ns) { send_delay_ns_ = delay_ns; }
 
  private:
@@ -81,8 +80,8 @@ class SimHub {
   using Pair = std::pair<wire::NodeId, wire::NodeId>;  // from, to
   struct Pending {
     wire::NodeId to;
-    uint64_t life = 0;  // of the receiver
-    uint64_t link = 0;  // what was sent over a link is lost with it; 0: not sent over any
+    uint64_t life = 0;  // life of the receiver
+    uint64_t link = 0;  // the message is lost with this link; 0: with none
     net::Event event;
   };
 
@@ -104,22 +103,22 @@ class SimHub {
     uint64_t life = 0;
     Deliver deliver;
     std::set<wire::NodeId> introduced;
-    std::map<wire::NodeId, uint64_t> up;  // peers it believes to be connected with, and by what
+    std::map<wire::NodeId, uint64_t> up;  // peers and links that the node believes to be up
   };
   std::map<wire::NodeId, Node> nodes_;
-  std::map<Pair, uint64_t> links_;       // that really are; smaller id first
+  std::map<Pair, uint64_t> links_;       // the links that exist; smaller id first
   std::set<Pair> separate_;              // smaller id first
-  std::map<Pair, int64_t> last_due_ns_;  // what comes from one peer stays in order
+  std::map<Pair, int64_t> last_due_ns_;  // when the last message arrives, which keeps their order
   std::map<std::pair<int64_t, uint64_t>, Pending> pending_;  // by time, then by order
   uint64_t last_order_ = 0;
   uint64_t last_link_ = 0;
   uint64_t last_life_ = 0;
   int64_t send_delay_ns_ = 0;
   std::optional<Link> link_;
-  std::map<wire::NodeId, int64_t> free_ns_;  // when nodes have sent all before, over links
+  std::map<wire::NodeId, int64_t> free_ns_;  // when each node's link has sent all earlier messages
 };
 
-// One node's end.
+// The network of one node.
 class SimNetwork final : public net::Network {
  public:
   SimNetwork(SimHub& hub, const wire::NodeId& self) : hub_(hub), self_(self) {}
@@ -131,7 +130,7 @@ class SimNetwork final : public net::Network {
   Status Send(const wire::NodeId& to, wire::Message message) override {
     return hub_.Send(self_, to, std::move(message));
   }
-  // Events are delivered, not received.
+  // Events are delivered by SimHub, not received.
   std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
   const Clock& clock() const override { return hub_.clock_; }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which seeds a simulation looks at. Must not know what a seed is for.
+// The seeds that a simulation runs. Must not know what a seed is for.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SimOptions {
   bool print = false;  // the trace of every seed
 };
 
-// Of this program's command line.
+// The options of this program's command line.
 SimOptions& Options();
 
 }  // namespace aster::sim

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Guesses ahead by knowing what will be answered, and is wrong as often as a die says. Must not
-// know who checks its guesses.
+// Drafts the answers that it was told before, with wrong tokens at random. Must not know what
+// checks its draft tokens.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ class Prophet final : public engine::ProposerSource {
  public:
   explicit Prophet(uint64_t seed) : random_(seed) {}
 
-  // A prompt with its answer.
+  // Adds a prompt with its answer.
   void Foresee(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
 
   Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& /*request*/) override {
     return std::make_unique<TextDrafter>(*this);
   }
-  // One more source, which says the same; this one outlives it.
+  // Another source of the same draft tokens; this one must outlive it.
   std::unique_ptr<engine::ProposerSource> Another() { return std::make_unique<Echo>(*this); }
 
  private:

@@ -64,7 +64,7 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
       all.remote_drafts, all.remote_left_out, all.small_answered, all.small_alike,
       all.small_fetched);
   if (options.seeds < 300) return;
-  // Else it would say nothing about them.
+  // With fewer than these numbers, the seeds would not test the cases.
   EXPECT_GT(all.answered, options.seeds);
   EXPECT_GT(all.cancelled, options.seeds / 50);
   EXPECT_GT(all.continued, options.seeds / 100);
@@ -73,9 +73,9 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.fetched, options.seeds);
   EXPECT_GT(all.small_answered, options.seeds / 10);
   EXPECT_GT(all.small_fetched, options.seeds / 10);
-  // Nearly all say what one machine does, and not all: else no row was made smaller.
+  // Most answers are those of one machine, though not all: otherwise no row was quantised.
   EXPECT_GT(all.small_alike, all.small_answered / 2);
-  // It takes a node that fails just then, in a plan whose nodes fetch: few of thousands.
+  // A fetch is given up only if a node fails during it: in a few of thousands of seeds.
   if (options.seeds >= 20'000) {
     EXPECT_GT(all.given_up, 0u);
   }

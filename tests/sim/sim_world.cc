@@ -16,15 +16,15 @@ namespace aster::sim {
 namespace {
 
 constexpr uint64_t kFront = 99;
-constexpr uint64_t kSmallFront = 100;  // and those behind it
-// Nothing that happens here takes longer; what does is a hang.
+constexpr uint64_t kSmallFront = 100;  // and those after it
+// Nothing in a simulation takes longer than this unless it hangs.
 constexpr int64_t kLongestNs = 3600 * kNsPerSecond;
 constexpr uint64_t kMostSteps = 400'000;
 constexpr uint32_t kVocab = 298;
 constexpr uint64_t kPlentyBytes = uint64_t{1} << 24;
 constexpr uint32_t kLongest = 5 * 128;  // positions of a text
 
-// What is kept of the past differs in each: windows and sinks, rows that other layers see, states,
+// Each family keeps other rows: windows and sinks, rows that other layers share, recurrent states,
 // layers of two kinds, rows of all heads, an index of them, compressed rows, shared ones.
 constexpr model::Arch kFamilies[] = {model::Arch::kGptOss,    model::Arch::kGemma4,
                                      model::Arch::kQwen35Moe, model::Arch::kMimo2,
@@ -32,25 +32,25 @@ constexpr model::Arch kFamilies[] = {model::Arch::kGptOss,    model::Arch::kGemm
                                      model::Arch::kDeepSeek4, model::Arch::kDeepSeek41};
 
 plan::TestModel& ModelOf(uint64_t seed) {
-  // Not where rows travel in fewer bits.
+  // Not with seeds whose rows are quantised on their way.
   if (seed % 5 == 2 && seed % 3 != 0)
     return plan::TestModel::OfFamily(kFamilies[seed / 5 % std::size(kFamilies)]);
   return seed % 4 == 1 ? plan::TestModel::WithExperts() : plan::TestModel::Get();
 }
 
-// With a window of its own choosing, where the model's rows can have one.
+// A window chosen by an option, for models whose rows allow it.
 model::MemoryOptions WindowOf(const model::Shape& shape) {
   if (shape.is_mla() || shape.is_latent()) return {};
   return {.window = 200, .sinks = 4};
 }
 
-// Hardly enough for the longest text.
+// Hardly enough memory for the longest text.
 uint64_t TightBytes(const model::Shape& shape) {
   return model::MakeMemoryLayout(shape, model::Narrowed({}, shape), Hash128())
       ->BytesFor({0, plan::kTestLayers}, kLongest, /*chunk=*/256);
 }
 
-// Seeds share it, so that what one has computed the next need not.
+// Seeds share the model, and with it its cached KV pages.
 engine::LocalModel& WholeModel(plan::TestModel& model, const model::MemoryOptions& memory) {
   using Key = std::pair<const plan::TestModel*, uint32_t>;
   static std::map<Key, std::unique_ptr<engine::LocalModel>> models;
@@ -59,7 +59,7 @@ engine::LocalModel& WholeModel(plan::TestModel& model, const model::MemoryOption
   return *whole;
 }
 
-// The model, with a block for guesses as far as anybody can see: its stages ask the prophet.
+// The model, which seems to have a block for multi-token prediction: its stages ask the prophet.
 plan::RouteModel WithDrafter(plan::RouteModel model) {
   model.shape.next_layers = 1;
   return model;
@@ -93,7 +93,7 @@ World::World(uint64_t seed, bool keep_lines)
   options.kv_sync_step = 1 + Below(20);
   options.ask_ns = 50 * kNsPerMs;
   options.fetch_silence_ns = kNsPerSecond;
-  // Nodes that are on no route are asked, too, also while they are gone.
+  // Nodes that are on no route are asked for KV pages, too, even while they are down.
   if (seed % 2 == 0) {
     options.peers = [this] {
       std::vector<conduct::KvPeer> peers;
@@ -104,12 +104,13 @@ World::World(uint64_t seed, bool keep_lines)
       return peers;
     };
   }
-  // In half of them other machines draft.
+  // In half of the seeds other machines draft.
   if (seed % 4 < 2) {
     drafters_ = std::make_unique<SimDrafters>(seed, is_calm_, kVocab, clock_, hub_, prophet_);
   }
   AddFront(kFront, options);
-  // In a third of them two more, each of which finds what the other's nodes have.
+  // In a third of the seeds there are two more front ends, each of which finds pages on the other's
+  // nodes.
   if (seed % 3 == 0) {
     AddFront(kSmallFront, options);
     AddFront(kSmallFront + 1, options);
@@ -133,7 +134,7 @@ void World::AddFront(uint64_t number, const conduct::ConductorOptions& options) 
   std::vector<size_t> all(machines_.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
   conduct::ConductorOptions own = options;
-  own.id_seed = number << 32;  // no route has another one's name
+  own.id_seed = number << 32;  // so that names of routes are unique
   if (is_small) own.route.kv_encoding = wire::RowEncoding::kQ8;
   if (drafters_) {
     front.drafts = drafters_->ProposersFor(*front.network);
@@ -174,7 +175,7 @@ void World::Kill(size_t index, int64_t away_ns) {
   machine.returns_ns = clock_.NowNs() + away_ns;
 }
 
-// The first place from a layer on where the model can be cut.
+// The first layer from `layer` on where the model can be cut.
 uint32_t World::CutFrom(uint32_t layer) {
   while (layer < plan::kTestLayers && !model_.shape().can_begin(layer)) ++layer;
   return layer;
@@ -184,7 +185,7 @@ bool World::CanShareLayers() {
   return model::CheckGroup({.count = 2, .shares = {1, 1}}, model_.shape()).ok();
 }
 
-// Any cuts, any order of nodes, some of them twice.
+// A pipeline with any cuts and any order of nodes, some of them twice.
 std::vector<plan::PlanStage> World::RandomPath(const std::vector<size_t>& among) {
   std::vector<plan::PlanStage> stages;
   for (uint32_t begin = 0; begin < plan::kTestLayers;) {
@@ -200,7 +201,7 @@ std::vector<plan::PlanStage> World::RandomPath(const std::vector<size_t>& among)
   return stages;
 }
 
-// The first two of these machines compute their layers together, alone or before a third one.
+// The first two of these machines form a group, alone or before a third machine.
 plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
   const auto node = [&](size_t place) {
     return plan::PlanNode{.id = machines_[among[place]]->id, .name = {}, .addresses = {}};
@@ -208,7 +209,8 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
   plan::PlanStage group{.node = node(0), .slice = {0, plan::kTestLayers, true, true}};
   group.members = {node(1)};
   group.shares = {1 + Below(2), 1 + Below(2)};
-  // Where there are experts, in half of them each owns some; all have none, one or two as well.
+  // If the model has experts, nodes of half of the groups own experts; zero, one or two experts are
+  // on all nodes.
   if (model_.shape().experts.count > 0 && Chance(2)) {
     group.owns_experts = true;
     group.replicas = Below(3);
@@ -221,8 +223,8 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
           .decode = {}};
 }
 
-// In half of them others answer than read: mostly one with all layers, or a group; but where rows
-// travel in fewer bits, no group takes them.
+// In half of the plans other nodes decode than prefill: mostly one with all layers, or a group; but
+// a group does not decode if rows are quantised on their way.
 plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_small) {
   if (among.size() > 1 && Chance(6) && CanShareLayers()) {
     std::vector<size_t> order = among;
@@ -277,14 +279,14 @@ void World::AddVisitor() {
     const engine::DraftKind kinds[] = {engine::DraftKind::kNgram, engine::DraftKind::kModel,
                                        engine::DraftKind::kNextTokens};
     request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(6)};
-    // Answers that are long enough for several frames of draft tokens in flight.
+    // These answers are long enough for several frames of draft tokens in flight.
     if (kv_bytes_ >= kPlentyBytes && Chance(2)) request.max_tokens = 20 + Below(30);
   }
 }
 
 void World::AddTroubles() {
   const auto any = [this] { return Below(static_cast<uint32_t>(machines_.size())); };
-  // Any two, the front end among them.
+  // Any two machines, or a machine and a front end.
   const auto any_pair = [this, any] {
     const wire::NodeId a = machines_[any()]->id;
     const auto& front = fronts_[Below(static_cast<uint32_t>(fronts_.size()))];
@@ -314,7 +316,7 @@ void World::AddTroubles() {
         add(at_ns + lasts_ns, [this, a, b] { hub_.Separate(a, b, false); });
         break;
       case 3:
-        // Stopped for a while, as by a signal.
+        // The node is stopped for a while, as by a signal.
         add(at_ns, [this, victim, lasts_ns] {
           Machine& machine = *machines_[victim];
           machine.busy_until_ns = std::max(machine.busy_until_ns, clock_.NowNs() + lasts_ns);
@@ -325,7 +327,7 @@ void World::AddTroubles() {
   std::ranges::stable_sort(troubles_, {}, &Trouble::at_ns);
 }
 
-// What one machine answers.
+// The answer of one machine.
 std::vector<int32_t> World::Expected(const Visitor& visitor) {
   engine::LocalModel& whole = WholeModel(model_, memory_);
   engine::Scheduler scheduler(whole, nullptr, clock_);
@@ -360,7 +362,7 @@ void World::Submit(Visitor& visitor) {
   };
   request.on_finish = [this, &visitor](const engine::Finish& finish) {
     visitor.finish = finish;
-    // The same seed says the same.
+    // The trace has the answers, so that runs of one seed can be compared.
     trace_.Add(clock_.NowNs(), fmt::format("request {} is answered {}", visitor.id,
                                            fmt::join(visitor.answer, " ")));
     drafts_ += finish.counts.drafts;
@@ -375,7 +377,7 @@ void World::Submit(Visitor& visitor) {
              fmt::format("request {} of {} tokens", visitor.id, visitor.prompt.size()));
 }
 
-// The conversation goes on, or goes back and takes another turn.
+// The conversation continues, or goes back to an earlier point and continues differently.
 void World::NextRound(Visitor& visitor) {
   --visitor.rounds;
   visitor.prompt = visitor.sequence->tokens();
@@ -446,7 +448,7 @@ void World::RunUntilFinished() {
     const bool is_over = std::ranges::all_of(
         visitors_, [](const auto& visitor) { return visitor->finish.has_value(); });
     if (is_over) return;
-    // The conductors' own times may be now: they have nothing to do before something else happens.
+    // A conductor's time may be in the past: it has nothing to do before another event.
     const int64_t next_ns = std::max(NextNs(), clock_.NowNs());
     if (next_ns > kLongestNs || step > kMostSteps) {
       return Mistake(fmt::format("it does not come to an end: {} steps, {} s", step,
@@ -464,7 +466,7 @@ void World::RunUntilFinished() {
   }
 }
 
-// Whose rows may travel in fewer bits says something else now and then, and as much of it.
+// Answers from quantised rows may differ, but have the same length.
 bool World::IsAsExpected(const Visitor& visitor) {
   if (!visitor.front->is_small) return visitor.answer == visitor.expected;
   return visitor.finish->reason == engine::FinishReason::kStopToken ||
@@ -483,7 +485,7 @@ void World::Check(Visitor& visitor, SimResult& result) {
   if (!finish.status.ok()) {
     ++result.failed;
     if (finish.status.error().message().empty()) Mistake("an error without a word");
-    // Where nothing breaks, and every plan is found, there is nothing to fail for.
+    // In a seed where nothing breaks and every plan is found, no request may fail.
     if (is_calm_) {
       Mistake(fmt::format("request {} failed without a reason: {}", visitor.id,
                           finish.status.error().message()));
@@ -502,7 +504,7 @@ void World::Check(Visitor& visitor, SimResult& result) {
   }
 }
 
-// All nodes come back: requests that failed go on where they were.
+// All nodes return, and failed requests continue where they were.
 void World::ContinueFailed(SimResult& result) {
   hub_.HealAll();
   troubles_.clear();

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One seed's life of a cluster: real stage servers and a real conductor, requests that come, go
-// back and are cancelled, and everything that breaks, until all requests have ended. What comes out
-// is held against what one machine answers. In some lives a second conductor beside it has what is
-// remembered travel in fewer bits: what it answers is its own, and nothing of it reaches the first.
-// The seed alone decides what happens.
+// The simulation of one seed: real stage servers and a real conductor, conversations that continue
+// or go back, requests that are cancelled, and failures of all kinds, until every request has
+// ended. Answers are compared with those of one machine. In some seeds further conductors quantise
+// KV rows on their way: their answers are their own, and these rows never reach the first
+// conductor. Everything follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -29,29 +29,29 @@
 
 namespace aster::sim {
 
-// What a seed came to.
+// The result of a seed.
 struct SimResult {
   Hash128 trace;
   std::vector<std::string> lines;     // of the trace, if kept
-  std::vector<std::string> mistakes;  // none: all is as it must be
+  std::vector<std::string> mistakes;  // empty if all is right
   size_t answered = 0;
   size_t failed = 0;  // with a clean error
   size_t cancelled = 0;
   size_t continued = 0;       // after they had failed
-  size_t small_answered = 0;  // of these, with rows in fewer bits on their way
-  size_t small_alike = 0;     // and what one machine says
+  size_t small_answered = 0;  // of the answered, by front ends that quantise KV rows on their way
+  size_t small_alike = 0;     // of these, equal to one machine's answer
   uint64_t replans = 0;
   uint64_t replayed = 0;
   uint64_t preempted = 0;
-  uint64_t fetched = 0;        // tokens that others remembered
-  uint64_t small_fetched = 0;  // of them, in fewer bits
+  uint64_t fetched = 0;        // tokens of KV rows from other nodes
+  uint64_t small_fetched = 0;  // of these, quantised on their way
   uint64_t given_up = 0;       // fetches
   engine::DraftCounts drafts;
-  uint64_t frames_ahead = 0;  // of draft tokens behind draft tokens
+  uint64_t frames_ahead = 0;  // of draft tokens that follow draft tokens in flight
   uint64_t frames_cancelled = 0;
   uint64_t remote_drafts = 0;                  // draft tokens that came from other machines
   uint64_t remote_drafts_accepted = 0;         // of them
-  uint64_t remote_left_out = 0;                // drafters, at the end
+  uint64_t remote_left_out = 0;                // drafters that are left out at the end
   std::map<std::string, uint64_t> complaints;  // about them (SimDrafters::complaints)
 };
 
@@ -67,21 +67,21 @@ class World {
   struct Machine {
     wire::NodeId id;
     std::unique_ptr<SimNetwork> network;
-    std::unique_ptr<stage::StageServer> server;  // null while it is gone
+    std::unique_ptr<stage::StageServer> server;  // null while the machine is down
     std::vector<net::Event> inbox;
     int64_t busy_until_ns = 0;
     uint32_t slowness = 1;
     int64_t returns_ns = kNeverNs;
   };
-  // A program that asks the machines.
+  // A program that sends requests to the machines.
   struct Front {
-    bool is_small = false;  // KV rows travel in fewer bits
+    bool is_small = false;  // KV rows are quantised on their way
     std::unique_ptr<SimNetwork> network;
     std::unique_ptr<drafting::RemoteProposers> drafts;  // or null
     std::unique_ptr<conduct::Conductor> conductor;
   };
   struct Visitor {
-    Front* front = nullptr;  // that is asked
+    Front* front = nullptr;  // the front end that gets its requests
     engine::Request request;
     std::vector<int32_t> prompt;
     std::optional<engine::Sequence> sequence;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Links that break, fall silent or are slow, and nodes that come back empty, over real sockets:
-// whatever happens, the tokens are those of one machine.
+// Links that break, stall or are slow, and nodes that restart with an empty KV cache, over real
+// sockets: in every case the tokens are those of one machine.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kSilenceNs = 1500 * kNsPerMs;
 constexpr int64_t kHeartbeatNs = 200 * kNsPerMs;
 
-// A node whose every connection leads over a link of our own making.
+// A node all of whose connections go through a proxy of this test.
 class LinkedNode {
  public:
   LinkedNode(net::TestCluster& cluster, std::string name)
@@ -37,7 +37,7 @@ class LinkedNode {
   }
   ~LinkedNode() { node_->Stop(); }
 
-  // As if its machine had been switched off and on: its KV cache is empty.
+  // Restarts the node as if its machine had been switched off and on: its KV cache is empty.
   void Restart() {
     node_->Stop();
     node_.reset();
@@ -82,7 +82,7 @@ class Links : public testing::Test {
     engine::Scheduler scheduler(*whole, nullptr, clock);
     engine::Sequence sequence = scheduler.NewSequence();
     expected_ = Answer(scheduler, sequence, {});
-    // Packed here, so that nodes only share it.
+    // The slices are packed here, and nodes share them.
     for (const model::Slice& slice : {model::Slice{0, 2, true, false}, {2, 4, false, true}}) {
       model.Make(slice, {});
     }
@@ -122,8 +122,8 @@ class Links : public testing::Test {
     return generated.ok() ? generated->tokens : std::vector<int32_t>();
   }
 
-  // The same answer as on one machine, although `callbacks` do what they do. `heal` is called when
-  // the conductor has seen that the route is broken. Returns how many routes took another's place.
+  // Expects the answer of one machine, whatever `callbacks` do. `heal` is called when the conductor
+  // has seen that the route is broken. Returns how many times a route was replaced.
   uint64_t ExpectTheSame(const Callbacks& callbacks, const std::function<void()>& heal = nullptr) {
     const std::vector<plan::PlanNode> plan_nodes = {nodes_[0]->plan_node(), nodes_[1]->plan_node()};
     const plan::Plan plan = plan::ParseSplit("0:1,2:out", plan::kTestLayers, plan_nodes).value();
@@ -198,7 +198,7 @@ TEST_F(Links, ANodeThatComesBackWithEmptyMemory) {
 }
 
 TEST_F(Links, ALinkThatIsSlow) {
-  // 2 ms and 2 MB/s: rows of the prompt take most of a second, and heartbeats pass all the same.
+  // At 2 ms and 2 MB/s, rows of the prompt take most of a second; heartbeats still arrive in time.
   for (const auto& node : nodes_) {
     node->link().SetLink({.delay_ns = 2 * kNsPerMs, .rate_bytes_per_s = 2'000'000});
   }
@@ -229,7 +229,7 @@ TEST_F(Links, NobodyWhoCouldReplaceANode) {
             std::string::npos)
       << failed.error().message();
   EXPECT_GE(sequence.length(), 101u);
-  // The conversation is kept, and goes on when the node is back and everybody has seen it.
+  // The conversation is kept, and continues when the node has returned and the conductor knows it.
   nodes_[1]->link().Unplug(false);
   request.on_token = nullptr;
   bool goes_on = false;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A Vulkan driver that loses its device: everything is done by the driver that LOSING_DRIVER_OF
-// names, until the file LOSING_DRIVER_WHEN exists; from then on no work is taken. Vulkan's loader
-// opens it like any other, so the program under test knows nothing of it. Vulkan's types are
-// written down here as far as they are needed, as no header of it need be there.
+// A Vulkan driver that loses its device. The driver that LOSING_DRIVER_OF names does everything
+// until the file LOSING_DRIVER_WHEN exists; from then on work is refused. Vulkan's loader opens it
+// like any other driver, so the program under test does not notice it. The needed types of Vulkan
+// are declared here, so that its headers are not required.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using Submit = int32_t (*)(void* queue, uint32_t count, const void* submits, uin
 
 constexpr int32_t kDeviceLost = -4;  // VK_ERROR_DEVICE_LOST
 
-// Of the driver that does the work.
+// Functions of the driver that does the work.
 GetFunction device_function = nullptr;
 Submit submit = nullptr;
 

@@ -18,7 +18,7 @@ namespace {
 using aster::jinja::ChatTemplate;
 using Json = nlohmann::ordered_json;
 
-// The template of the request before is often that of the next: parsed once.
+// Keeps the last template parsed, because the next request often has the same one.
 class Templates {
  public:
   aster::Result<const ChatTemplate*> Parse(const std::string& source) {
@@ -68,7 +68,7 @@ int main() {
     } else {
       reply["error"] = text.error().message();
     }
-    // A broken character is a finding, not a reason to stop.
+    // A broken character must be reported as a difference, not end the program.
     const std::string shown =
         reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     std::fwrite(shown.data(), 1, shown.size(), stdout);
