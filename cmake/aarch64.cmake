@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-# Builds for 64-bit ARM on another machine, and runs what was built in qemu: what needs no library of that processor,
-# or, with the folder of libraries that tools/cross-libraries makes (ASTER_SYSROOT), the whole program.
+# Builds for 64-bit ARM on another machine, and runs programs in qemu: the modules that need no library of that
+# processor; or the whole program, with the folder of libraries that tools/cross-build makes (ASTER_SYSROOT).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)  # googletest asks for it
@@ -16,7 +16,7 @@ if(ASTER_SYSROOT)
   set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
   set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
   set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-  # Packages for this machine are not to be found by pkg-config.
+  # pkg-config must not find the packages of this machine.
   set(ENV{PKG_CONFIG_SYSROOT_DIR} "${ASTER_SYSROOT}")
   set(ENV{PKG_CONFIG_LIBDIR}
     "${ASTER_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${ASTER_SYSROOT}/usr/share/pkgconfig")

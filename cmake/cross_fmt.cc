@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The compiled part of fmt for another processor (cross_libraries.cmake).
+// fmt compiled for another processor (cross_libraries.cmake).
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-# The modules that are built for another processor or with another standard library, and the libraries that they need,
-# out of headers and sources that are the same for all of them: no packages for that one are needed. Headers are linked
-# into a folder of their own, so that the system's others stay away.
+# The modules that are built for another processor or with another standard library, and the libraries that they need.
+# Their headers and sources are the same for every processor, so no packages for that one are needed. The headers are
+# linked into a folder of their own, so that no other system header is found.
 
 set(ASTER_CROSS_MODULES base gguf quant kernels kv compute model)
-# Of the models' tests, those that compare with what other processors have computed.
+# Of the model's tests only those that compare bits with results of other processors.
 set(ASTER_TEST_FILTER_model "--gtest_filter=Known/SameBits*")
 
 set(headers "${CMAKE_BINARY_DIR}/headers")
@@ -22,7 +22,7 @@ endfunction()
 aster_header_library(spdlog::spdlog SPDLOG_FMT_EXTERNAL)
 aster_header_library(PkgConfig::xxhash XXH_INLINE_ALL)
 
-# Compiled once: as headers only it would cost every source some seconds.
+# fmt is compiled once: its header-only form would cost every source some seconds.
 add_library(cross_fmt STATIC "${CMAKE_SOURCE_DIR}/cmake/cross_fmt.cc")
 target_include_directories(cross_fmt SYSTEM PUBLIC "${headers}")
 add_library(fmt::fmt ALIAS cross_fmt)

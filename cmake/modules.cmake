@@ -8,29 +8,29 @@ include(GoogleTest)
 configure_file(
   "${CMAKE_SOURCE_DIR}/src/base/folders_for_test.h.in" "${CMAKE_BINARY_DIR}/folders/base/folders_for_test.h" @ONLY)
 
-# How what is COLD and what tests is compiled: it takes longer to compile than to run.
+# Options for COLD modules and for tests, which take longer to compile than to run.
 set(ASTER_COLD_OPTIONS "$<$<CONFIG:Release>:-O1>")
 set(ASTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
 if(ASTER_SANITIZE)
   set(ASTER_COLD_OPTIONS -O0)
   set(ASTER_TEST_OPTIONS -O0)
 endif()
-# Tests link this after all else, because a later -fsanitize= would take back what it says. A check of every pointer
-# that is followed is a sixth of the time of compiling tests.
+# Tests link this after everything else, because a later -fsanitize= would cancel -fno-sanitize=. The checks of every
+# pointer take a sixth of the time of compiling tests.
 add_library(aster_test_options INTERFACE)
 if(ASTER_SANITIZE MATCHES undefined)
   target_compile_options(aster_test_options INTERFACE -fno-sanitize=null,alignment)
 endif()
-# Counters that guide fuzzers, in folders that have one: a call for each comparison is a third of the time of a kernel.
+# Counters that guide fuzzers, in modules that have one: a call per comparison would take a third of a kernel's time.
 set(ASTER_FUZZED_OPTIONS -fsanitize=fuzzer-no-link)
 
 # aster_module(NAME [COLD|HOT] [DEEP] [OWN_HEADERS] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
-# DEEP: the files of its sub-folders are parts of it too, except those in main/.
-# Several files are compiled as one, because most of the time goes into headers of others; in the debug build each by
-# itself, so that a file which forgets to include what it uses is found.
-# COLD: little time is spent there when it runs, so that it is optimised little. HOT: so much where every access is
-# checked that it is optimised fully there too.
-# OWN_HEADERS: its options are not those of the others, so that headers are precompiled for it alone.
+# DEEP: the module has the files of its sub-folders, too, except those in main/.
+# COLD: little time is spent in the module, so it is optimised little.
+# HOT: so much time is spent in it that it is fully optimised with sanitizers, too.
+# OWN_HEADERS: its options differ from those of the others, so headers are precompiled for it alone.
+# Several files are compiled as one, because headers from outside take most of the time. The debug build compiles each
+# file by itself, which finds files that do not include what they use.
 function(aster_module name)
   cmake_parse_arguments(arg "COLD;HOT;DEEP;OWN_HEADERS" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   if(arg_DEEP)
@@ -70,7 +70,7 @@ function(aster_module name)
     target_include_directories(${name}_test PRIVATE "${CMAKE_BINARY_DIR}/folders")
     target_compile_options(${name}_test PRIVATE ${ASTER_TEST_OPTIONS})
     aster_fast_to_compile(${name}_test precompiled_test.h ${arg_OWN_HEADERS} ${ASTER_TEST_OPTIONS})
-    # What the tests compare with computes as much as what they test.
+    # The references that tests compare with compute as much as what is tested.
     list(FILTER tests INCLUDE REGEX "_for_test\\.cc$")
     set_source_files_properties(${tests} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     if(ASTER_SANITIZE)
@@ -86,11 +86,11 @@ function(aster_module name)
   endif()
 endfunction()
 
-# aster_fast_to_compile(TARGET HEADER OWN_HEADERS [option…]): several of the target's files are compiled as one, and a
-# header of cmake/ is parsed once for all targets that have the same options; in the release only that of tests, so that
-# a file which forgets to include what it uses is found. The debug build does neither.
-# Where code is optimised little, what files have in common takes longer to compile than what is their own: 24 at once,
-# which take a compiler 1.4 GB. Elsewhere 8.
+# aster_fast_to_compile(TARGET HEADER OWN_HEADERS [option…]): compiles several of the target's files as one, and
+# precompiles a header of cmake/ once for all targets that have the same options. The release build precompiles only the
+# header of tests, so that files which do not include what they use are found; the debug build does neither.
+# With little optimisation, what files have in common takes longer to compile than the rest: 24 are compiled at once,
+# which takes 1.4 GB of memory. Otherwise 8.
 function(aster_fast_to_compile target header own_headers)
   if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     return()
@@ -124,10 +124,10 @@ function(aster_fast_to_compile target header own_headers)
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
-# Each test by itself; but where a program takes long to start (with sanitizers, in qemu, and where the module sets
-# ASTER_TEST_RUNS_NAME), a few runs of it share the tests: NAME/1_of_4 and so on. The output of a run that fails names
-# the test. What a suite needs that takes long to make (ASTER_TEST_SUITE_NAME) is made once, not in every run: the suite
-# has a run of its own. ASTER_TEST_COST_NAME: about the seconds that a run takes, where it shall begin early.
+# Each test runs by itself; but if a program takes long to start (with sanitizers, in qemu, or if the module sets
+# ASTER_TEST_RUNS_NAME), a few runs of it share the tests: NAME/1_of_4 and so on. The output of a failed run names the
+# test. A suite that needs something that takes long to make (ASTER_TEST_SUITE_NAME) has a run of its own, so that this
+# is made once. ASTER_TEST_COST_NAME: about the seconds of a run that is to begin early.
 function(aster_unit_tests name)
   set(runs ${ASTER_TEST_RUNS_${name}})
   if(NOT runs AND (ASTER_SANITIZE OR CMAKE_CROSSCOMPILING))
@@ -158,8 +158,8 @@ function(aster_unit_tests name)
   endforeach()
 endfunction()
 
-# A fuzzer runs a fixed number of executions as a test; run it by hand for as long as you like.
-# Seeds come from tests/fuzz/corpus/<fuzzer>/ where that folder exists.
+# A fuzzer runs a fixed number of executions as a test; run it by hand for any time. Seeds come from
+# tests/fuzz/corpus/<fuzzer>/ if that folder exists.
 function(aster_fuzzer source library own_headers)
   get_filename_component(fuzzer ${source} NAME_WE)
   add_executable(${fuzzer} ${source})
@@ -169,7 +169,7 @@ function(aster_fuzzer source library own_headers)
     aster_fast_to_compile(${fuzzer} precompiled.h OFF ${ASTER_FUZZED_OPTIONS})
   endif()
   target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
-  # Seeds are given file by file: a folder would be filled with what the fuzzer finds.
+  # Seeds are given file by file: libFuzzer would write its own findings into a folder.
   file(GLOB seeds CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${fuzzer}/*")
   list(JOIN seeds "," seeds)
   if(seeds)

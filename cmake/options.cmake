@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-# What every target is compiled with, and the build's switches.
+# Options that every target is compiled with, and the switches of the build.
 
-# A machine that is to build the program alone has neither library; tools/setup --test installs both.
+# A machine that only builds the program has neither library; tools/setup --test installs both.
 if(ASTER_ARITHMETIC_ALONE)
   set(GTest_FOUND ON)  # cross_libraries.cmake builds it
 else()
   find_package(GTest QUIET)
   find_package(benchmark QUIET)
 endif()
-# Not what was there when the folder was first configured: ./test installs what ./demo does not need.
+# Looked up at every configuration, as ./test installs libraries that were missing when ./demo configured the folder.
 function(aster_where_found name found what)
   set(${name} AUTO CACHE STRING "Build ${what}: ON, OFF, or AUTO: where their library is installed")
   if(${name} STREQUAL AUTO AND found)
@@ -33,30 +33,30 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 add_library(aster_options INTERFACE)
 target_include_directories(aster_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
-# -ffp-contract=off: the arithmetic writes every fused multiply-add itself, the compiler adds none.
-# -fno-math-errno: nobody reads errno after a square root, and loops with one become vectors.
+# -ffp-contract=off: the arithmetic writes every fused multiply-add itself, and the compiler must add none.
+# -fno-math-errno: errno is never read after a square root, and loops with one can be vectorised.
 target_compile_options(aster_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Werror
   -ffp-contract=off -fno-math-errno -fno-omit-frame-pointer
-  # GCC 12's own headers call what clang 19 knows to be deprecated (std::stable_sort).
+  # clang 19 considers a function deprecated that GCC 12's own headers call (std::stable_sort).
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety> $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
-  # GCC 12's false alarms: overlaps in "a" + std::string (its bug 105651), variants that it thinks unset, and vectors
-  # of one element that it thinks are moved as if they had two.
+  # False alarms of GCC 12: overlaps in "a" + std::string (its bug 105651), variants that seem uninitialised, and
+  # vectors of one element that seem to be moved as if they had two.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
 
 if(ASTER_SANITIZE)
-  # vptr finds out by a pipe whether an object can be read: without descriptors it takes any for a broken one.
+  # The vptr check tests by a pipe whether an object is readable: without free descriptors it reports correct objects.
   target_compile_options(aster_options INTERFACE
     -fsanitize=${ASTER_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all)
   target_link_options(aster_options INTERFACE -fsanitize=${ASTER_SANITIZE})
 endif()
 if(ASTER_SANITIZE MATCHES address)
-  # Two million relocations, of tables of counters mostly, are a third of the time that a program takes to start.
+  # The two million relocations, mostly of tables of counters, take a third of a program's start.
   target_link_options(aster_options INTERFACE -no-pie)
 endif()
 
-# A sixth of the time that the system's linker takes.
+# mold takes a sixth of the time of the system's linker.
 find_program(MOLD mold)
 if(MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
@@ -64,10 +64,10 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers are compared by content then, and clang leaves their time of day out.
+  # ccache compares precompiled headers by content then, and clang leaves their time of day out.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${CCACHE}")
-  # __FILE__ is the same in every clone.
+  # __FILE__ is the same in every clone, so that clones share the compiler cache.
   add_compile_options("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
   if(ASTER_SANITIZE)
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")

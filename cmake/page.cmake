@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 # Writes the files of the web page as C++: cmake -DPAGE=web/dist -DOUTPUT=page_files.cc -P cmake/page.cmake
-# Each stands there twice, as it is and compressed.
+# Each file is written twice, plain and compressed.
 
 set(type_html "text/html; charset=utf-8")
 set(type_js "text/javascript; charset=utf-8")

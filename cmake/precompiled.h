@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What most files include from outside, parsed once a sanitizer build for all that are compiled
-// with the same options (aster_fast_to_compile in modules.cmake). The release build goes without,
-// so that a file which forgets to include what it uses is found.
+// The most used headers from outside, parsed once per sanitizer build for all files that are
+// compiled with the same options (aster_fast_to_compile in modules.cmake). The release build does
+// not use it, so that files which do not include what they use are found.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What every unit test includes, parsed once a build (aster_fast_to_compile in modules.cmake).
+// The headers of every unit test, parsed once per build (aster_fast_to_compile in modules.cmake).
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-# Runs at install time: what the program itself writes (manual pages, completion, sample configuration) and the units,
-# which name the folder it is installed to.
+# Runs at install time and installs what the program itself writes (manual pages, completion, sample configuration), and
+# the units, which name the installed program's folder.
 
 set(bindir "${CMAKE_INSTALL_PREFIX}/bin")
 set(sysconfdir "${CMAKE_INSTALL_PREFIX}/etc")
@@ -11,13 +11,13 @@ endif()
 file(REMOVE_RECURSE "${aster_generated}")
 file(MAKE_DIRECTORY "${aster_generated}")
 
-# Output of the program; no option may come from the environment of this build.
+# Writes the program's output to a file. The environment is empty, so that no option comes from it.
 function(aster_output file)
   execute_process(COMMAND env -i ${aster_program} ${ARGN} OUTPUT_FILE "${aster_generated}/${file}"
     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Writes to DIR below the prefix (or at an absolute path); DESTDIR stands before both.
+# Installs files in DIR below the prefix, or at an absolute path; DESTDIR is put before both.
 function(aster_install dir)
   if(NOT IS_ABSOLUTE "${dir}")
     set(dir "${CMAKE_INSTALL_PREFIX}/${dir}")
@@ -26,7 +26,6 @@ function(aster_install dir)
   set(CMAKE_INSTALL_MANIFEST_FILES "${CMAKE_INSTALL_MANIFEST_FILES}" PARENT_SCOPE)
 endfunction()
 
-# Manual pages.
 aster_output(man.log man --folder "${aster_generated}/man")
 file(GLOB pages "${aster_generated}/man/*.1")
 find_program(ASTER_GZIP gzip)
@@ -36,7 +35,6 @@ if(ASTER_GZIP)
 endif()
 aster_install(share/man/man1 ${pages})
 
-# Completion in shells.
 aster_output(aster completion bash)
 aster_output(_aster completion zsh)
 aster_output(aster.fish completion fish)
@@ -44,13 +42,12 @@ aster_install(share/bash-completion/completions "${aster_generated}/aster")
 aster_install(share/zsh/vendor-completions "${aster_generated}/_aster")
 aster_install(share/fish/vendor_completions.d "${aster_generated}/aster.fish")
 
-# Units.
 foreach(unit aster-serve aster-node)
   configure_file("${aster_packaging}/systemd/${unit}.service.in" "${aster_generated}/${unit}.service" @ONLY)
   aster_install(lib/systemd/system "${aster_generated}/${unit}.service")
 endforeach()
 
-# Sample configuration: every option with its default. What a person has changed stays.
+# Sample configuration: every option with its default. An existing file stays, as a user may have changed it.
 aster_output(serve.options serve --print-config)
 file(READ "${aster_generated}/serve.options" options)
 file(READ "${aster_packaging}/serve.toml.head" head)
@@ -63,7 +60,7 @@ foreach(file serve.toml node.toml)
   endif()
 endforeach()
 
-# For the target uninstall. With DESTDIR something else takes the files where they belong, and removes them.
+# The list is for the target uninstall. With DESTDIR another program (such as dpkg) installs and removes the files.
 if("$ENV{DESTDIR}" STREQUAL "")
   string(REPLACE ";" "\n" lines "${CMAKE_INSTALL_MANIFEST_FILES}")
   file(WRITE "${aster_list}" "${lines}\n")

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-# cmake -DLIST=FILE -P uninstall.cmake: removes the files that the last `cmake --install` wrote, and folders of ours
-# that are empty then. Configuration stays: it is a person's.
+# cmake -DLIST=FILE -P uninstall.cmake: removes the files that the last `cmake --install` wrote, and the project's
+# folders if they are empty then. Configuration files stay, as a user may have changed them.
 
 if(NOT EXISTS "${LIST}")
-  # Lines that begin with a space are printed as they are; CMake breaks others where the path's length says.
+  # CMake prints lines that begin with a space unchanged; it would wrap other lines.
   message(FATAL_ERROR " Nothing was installed from this build folder: no such file:\n ${LIST}")
 endif()
 file(STRINGS "${LIST}" files ENCODING UTF-8)
@@ -15,7 +15,7 @@ foreach(file IN LISTS files)
     file(REMOVE "${file}")
   endif()
 endforeach()
-# Only folders that no other program has files in by its nature.
+# Only folders of this project, in which other programs have no files.
 foreach(file IN LISTS files)
   if(file MATCHES "^(.*/share/(asterism/models|doc/asterism))/[^/]*$")
     list(APPEND folders "${CMAKE_MATCH_1}")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-# Every shader of the program: compiled to SPIR-V and carried in the library as arrays of words.
+# Compiles every shader of the program to SPIR-V, and writes them as arrays of words for the library.
 
 set(shader_folder "${CMAKE_CURRENT_SOURCE_DIR}/shaders")
 set(shader_output "${CMAKE_CURRENT_BINARY_DIR}/shaders")
@@ -9,7 +9,8 @@ set(shader_names "")
 set(shader_words "")
 set(shader_lines "")  # name, source and definitions of each
 
-# aster_shader(NAME SOURCE [DEFINITION…]): shaders/SOURCE.comp with -D for every definition, found as NAME.
+# aster_shader(NAME SOURCE [DEFINITION…]): compiles shaders/SOURCE.comp with -D for every definition; the program finds
+# it as NAME.
 function(aster_shader name source)
   set(input "${shader_folder}/${source}.comp")
   set(output "${shader_output}/${name}.inc")
@@ -24,7 +25,7 @@ function(aster_shader name source)
   set(shader_lines ${shader_lines} "${name} ${source} ${plain_definitions}" PARENT_SCOPE)
 endfunction()
 
-# aster_words(COMPILED OUTPUT): the words of a shader that is kept compiled, as text.
+# aster_words(COMPILED OUTPUT): writes the words of a shader that is kept compiled as text.
 function(aster_words compiled output)
   file(READ "${compiled}" bytes HEX)
   string(REGEX REPLACE "(..)(..)(..)(..)" "0x\\4\\3\\2\\1,\n" words "${bytes}")
@@ -34,8 +35,8 @@ endfunction()
 
 aster_shader(arithmetic arithmetic)
 
-# Numbers and names of weight types are those of weights.glsl. Products come with and without the instruction for dot
-# products of bytes.
+# Weight types have the numbers and names of weights.glsl. Products are compiled with and without the instruction for
+# dot products of bytes.
 set(weight_types q8_0 q4_0 mxfp4 q2_k q4_k q5_k q6_k iq2_xxs iq4_nl q5_1 levels)
 foreach(type ${weight_types})
   list(FIND weight_types ${type} number)
@@ -44,8 +45,8 @@ foreach(type ${weight_types})
     aster_shader(${source}_${type}_dot ${source} WEIGHTS=${number} DOT_PRODUCT)
   endforeach()
 endforeach()
-# Products by cooperative matrices, which not every glslc knows: they are kept compiled
-# (tools/compile-matrix-shaders). Tests compile products with matrices emulated. There are none for Q5_1.
+# Not every glslc supports cooperative matrices, so these products are kept compiled (tools/compile-matrix-shaders).
+# Tests compile products with emulated matrices. There are none for Q5_1.
 set(matrix_names matrix_elements)
 set(emulated_lines "")
 foreach(type ${weight_types})
@@ -71,7 +72,7 @@ aster_shader(product_f32 product_floats WEIGHTS=0)
 aster_shader(product_f16 product_floats WEIGHTS=1)
 aster_shader(product_bf16 product_floats WEIGHTS=2)
 
-# KvType of src/kernels/pages.h.
+# The types have the numbers of KvType in src/kernels/pages.h.
 set(kv_types f16 bf16 q8)
 foreach(type ${kv_types})
   list(FIND kv_types ${type} number)
@@ -104,7 +105,7 @@ aster_shader(write_rows_bf16 write_rows KV_TYPE=1)
 aster_shader(write_rows_q8 write_rows_q8 KV_TYPE=2)
 aster_shader(write_rows_q8i write_rows_q8 KV_TYPE=3)
 
-# Rows as they are, normed first, and of two halves.
+# Rows as they are, with a norm before, and of two halves.
 foreach(name prepare_per_32 prepare_per_256)
   aster_shader(${name} ${name} SOURCE=0)
   aster_shader(${name}_norm ${name} SOURCE=1)
@@ -119,7 +120,7 @@ foreach(name prepare_floats gather_prepared elementwise rms_norm softmax argmax 
 endforeach()
 aster_shader(delta_states_emulated delta_states EMULATED)
 
-# One source that holds them all.
+# A source file with the words of all shaders.
 set(arrays "")
 set(table "")
 foreach(name ${shader_names})
@@ -155,8 +156,8 @@ target_sources(aster_vulkan PRIVATE "${shader_output}/shaders.cc" ${shader_words
 set_source_files_properties("${shader_output}/shaders.cc" PROPERTIES
   SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON OBJECT_DEPENDS "${shader_words}")
 
-# For tests: shaders that emulate matrices and, for the test of the self-check (check/self_check_mutations_test.cc),
-# which is no test of sanitizer builds, shaders with a mistake each.
+# For tests: shaders that emulate matrices, and shaders with one mistake each for the test of the self-check
+# (check/self_check_mutations_test.cc), which sanitizer builds do not run.
 if(ASTER_TESTS)
   set(mutations_option "")
   if(ASTER_SANITIZE)
