@@ -17,14 +17,14 @@ import tempfile
 from tidylib.source import read_tree
 
 
-# Reads headers in a third of GCC's time.
+# clang reads headers in a third of GCC's time.
 COMPILER = "clang++-19"
-# Reading a header from outside takes about as long as this many of ours.
+# Reading a header from outside takes about as long as reading this many of the project.
 OUTSIDE_COST = 5
 
 
 class Includes:
-    """Which of our files include which."""
+    """Which of the project's files include which."""
 
     def __init__(self, files):
         self.of = {path: ["src/" + name for _, bracket, name in file.includes() if bracket == '"']
@@ -45,7 +45,7 @@ class Includes:
                     yield includer
 
     def included(self, header):
-        """The header, and all of our headers that it includes, directly or not."""
+        """The header, and all headers of the project that it includes, directly or not."""
         seen, waiting = {header}, [header]
         for path in waiting:
             for name in self.of.get(path, ()):
@@ -56,8 +56,8 @@ class Includes:
 
 
 def read_commands(root, build):
-    """File → its compile command, and the files that are compiled with nothing before their first line: alone, or as
-    the first of several. Files that the build compiles together have the command of the file that includes them."""
+    """The compile command of each file, and the files that are compiled with nothing before their first line: alone, or
+    as the first of several. Files that the build compiles together have the command of the file that includes them."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
         entries = json.load(stream)
     commands, alone = {}, set()
@@ -96,7 +96,7 @@ def flags_for(root, header, includes, commands):
 
 
 def digest_of(header, files, includes, entry):
-    """Changes with the header, with any of ours that it includes, and with its flags."""
+    """A digest that changes with the header, with any header of the project that it includes, and with its flags."""
     texts = [[path, files[path].text] for path in sorted(includes.included(header))]
     state = json.dumps(texts + [compile_command(entry)])
     return hashlib.sha256(state.encode()).hexdigest()
@@ -107,7 +107,7 @@ def words_of(entry):
 
 
 def has_precompiled(entry):
-    """Whether a header is read before the file itself."""
+    """Whether the command reads another header before the file."""
     return any(word in ("-include", "-include-pch") for word in words_of(entry))
 
 
@@ -116,7 +116,7 @@ def compile_command(entry):
     words = words_of(entry)
     if os.path.basename(words[0]) in ("ccache", "sccache"):
         words = words[1:]
-    # Arguments for clang itself need a word before and between.
+    # Each argument for clang's own compiler is preceded by -Xclang.
     words = [word for word, after in zip(words, [*words[1:], ""]) if word != "-Xclang" or after == "-fno-pch-timestamp"]
     kept, skip = [], False
     for word in words:
@@ -140,17 +140,17 @@ def run_compiler(entry, header, repeats, *options):
 
 
 def compiles_alone(header, entry, parsed=None):
-    """The compiler's complaints when it compiles only this header, twice; or nothing. `parsed`: a precompiled header of
-    some that this one includes, which need not be read again."""
+    """Compiles only this header, twice, and returns the compiler's errors, or an empty text. `parsed`: a precompiled
+    header of one that this header includes, so that it need not be read again."""
     options = ("-include-pch", parsed) if parsed else ()
     result = run_compiler(entry, header, 2, "-fsyntax-only", "-x", "c++", *options)
     if result.returncode != 0 and parsed:
-        return compiles_alone(header, entry)  # with the plain text the complaint is certain, and complete
+        return compiles_alone(header, entry)  # the plain text gives the complete error
     return "" if result.returncode == 0 else result.stderr
 
 
 def cost_of(path, files, includes):
-    """The time to read a header, in headers of ours."""
+    """The time to read a header, in units of one header of the project."""
     known = includes.included(path)
     outside = {name for each in known for _, bracket, name in files[each].includes() if bracket == "<"}
     return len(known) + OUTSIDE_COST * len(outside)
@@ -164,8 +164,8 @@ def flags_key(entry):
 
 
 def choose_bases(headers, files, includes, entries):
-    """Header → the base that is precompiled for it: one that it includes itself, directly or not, so that it gets
-    nothing that it does not include. Each base in turn is the one that saves most."""
+    """For each header, the base that is precompiled for it: one that it includes itself, directly or not, so that
+    nothing that it does not include is visible. Each base in turn is the one that saves most."""
     keys = {header: flags_key(entries[header]) for header in headers}
     closures = {header: includes.included(header) - {header} for header in headers}
     costs = {path: cost_of(path, files, includes) for path in set().union(*closures.values())}
@@ -177,7 +177,7 @@ def choose_bases(headers, files, includes, entries):
                 if costs[path] > saved[header]:
                     base = (path, keys[header])
                     gains[base] = gains.get(base, 0) + costs[path] - saved[header]
-        # Precompiling one takes about twice as long as reading it.
+        # Precompiling a base takes about twice as long as reading it.
         best = max(gains, key=lambda base: (gains[base] - 2 * costs[base[0]], base), default=None)
         if best is None or gains[best] <= 2 * costs[best[0]]:
             return bases
@@ -188,7 +188,7 @@ def choose_bases(headers, files, includes, entries):
 
 
 def precompile(bases, entries, folder, pool):
-    """Base → its file in `folder`; those that do not compile are left out."""
+    """The file in `folder` of each base; bases that do not compile are left out."""
     users = {base: header for header, base in sorted(bases.items())}
     paths = {base: os.path.join(folder, f"{number}.pch") for number, base in enumerate(sorted(users))}
 
@@ -200,7 +200,7 @@ def precompile(bases, entries, folder, pool):
 
 
 def complaints_of(headers, files, includes, entries):
-    """Header → the compiler's complaints, or nothing."""
+    """The compiler's errors for each header; empty if there are none."""
     bases = choose_bases(headers, files, includes, entries)
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool, tempfile.TemporaryDirectory() as folder:
         parsed = precompile(bases, entries, folder, pool)
@@ -210,7 +210,7 @@ def complaints_of(headers, files, includes, entries):
 
 
 def read_passed(stamp):
-    """Header → the digest with which it last compiled."""
+    """For each header, the digest with which it last compiled."""
     if not os.path.exists(stamp):
         return {}
     with open(stamp, encoding="utf-8") as stream:

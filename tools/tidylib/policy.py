@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What is allowed where: the tables to edit."""
+"""Tables of what is allowed where; edit them here."""
 
 import re
 
@@ -15,8 +15,8 @@ MODULES = ["base", "crypto", "gguf", "pull", "quant", "kernels", "kv", "compute"
            "chat", "grammar", "model", "engine", "disk", "wire", "net", "discovery", "cluster", "rpc", "plan", "stage",
            "conduct", "fetch", "draft", "drafting", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
 
-# For modules whose folders have an order: lowest first, those of one step together. A file includes its own step and
-# those before it; tests include any.
+# For modules whose folders have an order: the lowest step first, folders of one step together. A file includes its own
+# step and those before it; tests include any.
 LEVELS = {"model": [["shape", "families"], ["parts"], ["memory"], ["files"], ["weights"], ["layers"], ["forward"],
                     ["drafters"], ["synth"], ["reference"]]}
 

@@ -161,7 +161,7 @@ def check_include_direction(file, _):
 
 
 def level_of(module, path):
-    """The step of its module's folders that a path below src/ belongs to, or None."""
+    """The step, in its module's order of folders, of a path below src/, or None."""
     folder = path.split("/")[1] if path.count("/") > 1 else None
     return next((index for index, folders in enumerate(LEVELS[module]) if folder in folders), None)
 
@@ -275,7 +275,7 @@ def check_python_function_length(file, _):
 
 
 def exceptions_of(file):
-    """Line → {rule: line of the comment}, and findings about the comments themselves."""
+    """The allowed rules of each line, with the line of the comment, and findings about the comments themselves."""
     allowed, findings = {}, []
     mark = "//" if file.kind == "c++" else "#"
     for number, line in enumerate(file.lines, 1):

@@ -77,7 +77,7 @@ class File:
         self.code = code_only(text) if self.kind == "c++" else text
 
     def includes(self):
-        """(line, '<' or '"', name) of each."""
+        """The includes as (line, '<' or '"', name)."""
         for number, line in enumerate(self.lines, 1):
             match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
             if match:
@@ -115,12 +115,12 @@ def without_directives(code):
 
 
 def without_labels(code):
-    """`public:` and the like blanked, so that they do not count as the start of what follows."""
+    """Blanks `public:` and the like, so that they do not count as the start of what follows."""
     return re.sub(r"\b(?:public|private|protected)\s*:(?!:)", lambda match: blank(match[0]), code)
 
 
 def without_template_clause(head):
-    """`template <…>` cut off the front of a declaration, for as long as there is one."""
+    """Cuts every leading `template <…>` off a declaration."""
     while True:
         match = re.match(r"\s*template\s*<", head)
         if not match:
