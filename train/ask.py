@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Lets a checkpoint answer the questions of an evaluation, or one question, before there is a model file.
+"""Has a checkpoint answer the questions of an evaluation, or one question, before there is a model file.
 
   /usr/bin/python3 train/ask.py nova --data DIR --checkpoint DIR/checkpoint.pt [--questions FILE] [--ask TEXT]
 """
@@ -32,7 +32,7 @@ class Assistant:
         turns = [("tools", json.dumps(tools))] if tools else []
         turns += [(message["role"], message["content"]) for message in messages]
         ids, cache, written = self.words.encode(self.chat.prompt(turns)), [], []
-        # In pieces, so that a long prompt does not need its square in memory.
+        # In pieces, because the memory of attention grows with the square of a piece's length.
         for begin in range(0, len(ids), 1024):
             logits = self.network.step(torch.tensor(ids[begin:begin + 1024]), cache)
         for _ in range(limit):

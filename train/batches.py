@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Documents packed into windows of a few lengths, and which windows each step of training sees.
+"""Packs documents into windows of a few lengths, and chooses the windows that each step of training sees.
 
-What a step sees follows from the seed and the number of the step alone, so that a resumed run continues as if it had
-never been interrupted.
+What a step sees depends on the seed and the number of the step only, so that a resumed run continues as if it had never
+been interrupted.
 """
 
 import random
@@ -15,7 +15,7 @@ _OPEN_WINDOWS = 64
 
 
 def _pack(lengths, window, rng):
-    """Lists of documents that fill windows well: each goes where it leaves the least room."""
+    """Lists of documents that fill windows well: each document goes where it leaves the least room."""
     order = list(lengths)
     rng.shuffle(order)
     opened, full = [], []
@@ -51,7 +51,7 @@ class Documents:
             shortest = window
 
     def window(self, length, index):
-        """Tokens and weights; what is left of a window has weight zero."""
+        """Tokens and weights of a window; the unused end has weight zero."""
         tokens, weights = np.zeros(length, np.int64), np.zeros(length, np.float32)
         end = 0
         for document in self.windows[length][index]:
@@ -62,8 +62,8 @@ class Documents:
         return tokens, weights
 
     def batch(self, length, first, tokens):
-        """A micro-batch of so many tokens, many short windows or few long ones, at least one: the windows from the
-        first-th on, in an order that is new in every epoch."""
+        """A micro-batch of `tokens` tokens, in many short windows or few long ones, but at least one: the windows from
+        the first-th on, in an order that changes with every epoch."""
         windows = self.windows[length]
         chosen = []
         for place in range(first, first + max(1, tokens // length)):
@@ -83,6 +83,6 @@ def _coprime(count, epoch):
 
 
 def length_of(seed, number, shares):
-    """The window length of the number-th micro-batch of a run."""
+    """The window length of a run's micro-batch with this number."""
     rng = random.Random(f"{seed} micro {number}")
     return rng.choices(list(shares), list(shares.values()))[0]

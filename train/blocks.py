@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A drafter of blocks (DSpark: DFlash, with what a token adds to the next one's logits, and a confidence).
 
-It drafts several tokens at once for one model, of what some layers of that model make of the text so far (its context),
-and uses the model's embedding and head. Row i of a block at position n is about the token at n + 1 + i.
+It drafts several tokens at once for one model, from rows behind some layers of that model for the text so far (its
+context), and uses the model's embedding and head. Row i of a block at position n is about the token at n + 1 + i.
 """
 
 import math
@@ -17,9 +17,9 @@ _LOSS_ROWS = 1024
 
 
 class _TeacherLoss(torch.autograd.Function):
-    """The weighted sum of cross entropies with the model's probabilities, and the likeliest token of each row.
+    """The weighted sum of the cross entropies with the model's probabilities, and the most likely token of each row.
 
-    Gradients are computed at once: logits are never kept. The head is the model's, and gets none.
+    Gradients are computed at once, so that logits are never kept. The head is the model's, and gets no gradients.
     """
 
     @staticmethod
@@ -48,7 +48,7 @@ class _TeacherLoss(torch.autograd.Function):
 
 
 class BlockDrafter(Layers):
-    """For a model whose embedding and head `table` is."""
+    """The drafter's network; `table` is the model's embedding and head."""
 
     def __init__(self, table, mask, taps, block, pair_rank, **shape):
         super().__init__("qwen3", **shape)
@@ -70,13 +70,13 @@ class BlockDrafter(Layers):
                    "conf_proj_bias.weight": "conf_proj.bias"}.get(name, name), value
 
     def _context(self, rows):
-        """Of the model's rows [batch, length, taps * embedding], keys and values for each layer."""
+        """Keys and values for each layer, from the model's rows [batch, length, taps * embedding]."""
         rows = self._norm("enc_output_norm", self._linear("fc", rows))
         positions = slice(0, rows.shape[1])
         return [self._keys_values(f"blk_{layer}_", rows, positions) for layer in range(self.layers)]
 
     def _attend(self, prefix, x, positions, context):
-        """x [batch, anchors, block, embedding]: each row sees what lies before its block, and its whole block."""
+        """x [batch, anchors, block, embedding]: each row sees all positions before its block, and its whole block."""
         batch, anchors, block, _ = x.shape
         length, group = context[0].shape[1], self.heads // self.kv_heads
         queries = self._queries(prefix, x, positions) / math.sqrt(self.head_dim)
@@ -96,8 +96,8 @@ class BlockDrafter(Layers):
         return self._linear(prefix + "attn_output", mixed)
 
     def states(self, rows, newest, anchors):
-        """What the head is applied to, [batch, anchors, block, embedding], of the model's rows [batch, length, ...],
-        and the newest tokens with their positions, [batch, anchors]."""
+        """The head's inputs, [batch, anchors, block, embedding], from the model's rows [batch, length, ...] and the
+        newest tokens with their positions, [batch, anchors]."""
         context = self._context(rows)
         positions = anchors.unsqueeze(-1) + torch.arange(self.block, device=anchors.device)
         ids = torch.full_like(positions, self.mask)
@@ -110,20 +110,20 @@ class BlockDrafter(Layers):
         return self._norm("output_norm", x)
 
     def _sureness(self, states, before):
-        """The confidence before the sigmoid. It learns from what it is told of, and changes nothing of it."""
+        """The confidence before the sigmoid. It learns from its inputs, and sends them no gradients."""
         told = torch.cat([states.detach(), before.detach()], -1)
         return (self._linear("conf_proj", told) + self.tensors["conf_proj_bias"]).squeeze(-1)
 
     def loss(self, states, before, wanted, weights):
-        """states [rows, embedding], the tokens before those that are drafted, the model's probabilities: the weighted
-        sum of the losses, what would be drafted, and the confidence before the sigmoid."""
+        """From the states [rows, embedding], the tokens before the drafted ones and the model's probabilities: the
+        weighted sum of the losses, the drafted tokens, and the confidence before the sigmoid."""
         pair = functional.embedding(before, self.tensors["markov_w1"])
         loss, choices = _TeacherLoss.apply(states, pair, self.table, self.tensors["markov_w2"], wanted, weights)
         return loss, choices, self._sureness(states, pair)
 
     @torch.no_grad()
     def draft(self, rows, newest, anchors):
-        """Tokens [batch, anchors, block], each chosen behind the one before, and how likely each is right."""
+        """Tokens [batch, anchors, block], each chosen after the one before, and the probability that each is right."""
         states, token = self.states(rows, newest, anchors), newest
         tokens, chances = [], []
         for i in range(self.block):

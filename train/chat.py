@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The two chat formats of the built-in models: as Jinja for the model files, and as Python for the corpus.
 
-tests/train holds the two against each other.
+tests/train checks that both are the same.
 """
 
 import json
 
-# What the loss of a token counts: replies are to be learned, what users write only a little.
+# Weights of a token's loss: replies are to be learned, users' texts only a little.
 FULL, PLAIN, LITTLE = 10, 6, 1
 
 _TOOLS_INTRO = "Tools, one a line. To use one, write <tool_call>{\"name\": ..., \"arguments\": {...}}</tool_call>."
@@ -41,13 +41,13 @@ _SYSTEM_JINJA = """\
 
 
 class Format:
-    """How turns are written: what begins one of a role, and what ends it."""
+    """A chat format: the text that begins a turn of a role, and the text that ends it."""
 
     def __init__(self, begin, end, control, end_token):
         self.begin = begin          # with {} for the role
         self.end = end
         self.control = control      # its control tokens
-        self.end_token = end_token  # that ends a reply
+        self.end_token = end_token  # the token that ends a reply
         self.visible = ["<tool_call>", "</tool_call>"]
 
     def jinja(self):
@@ -62,7 +62,7 @@ class Format:
         return text
 
     def segments(self, turns):
-        """A document as (text, weight of its tokens). The end of a reply belongs to the reply."""
+        """A document as (text, weight of its tokens). The end of a reply counts as part of the reply."""
         turns = list(turns)
         if turns[0][0] == "text":
             return [(turns[0][1], PLAIN), (self.separator, PLAIN)]
@@ -86,7 +86,7 @@ class Format:
         return self.control[0]
 
     def prompt(self, turns):
-        """The text that a reply is to be written after."""
+        """The prompt for a reply."""
         return "".join(text for text, _ in self.segments(turns)[:-1]) + self.begin.format("assistant")
 
 

@@ -12,7 +12,7 @@ import math
 import torch
 from torch.nn import functional
 
-# Rows of queries computed at once: what lies above the diagonal is left out by whole blocks.
+# Rows of queries computed at once: whole blocks above the diagonal are left out.
 _QUERY_BLOCK = 128
 _LOSS_ROWS = 2048
 
@@ -79,7 +79,7 @@ class _CausalAttention(torch.autograd.Function):
 
 
 class _WeightedLoss(torch.autograd.Function):
-    """The sum of the weighted cross entropies, with its gradients computed at once: logits are never kept."""
+    """The weighted sum of the cross entropies, with its gradients computed at once, so that logits are never kept."""
 
     @staticmethod
     def forward(ctx, hidden, head, targets, weights):
@@ -106,7 +106,7 @@ class _WeightedLoss(torch.autograd.Function):
 
 
 class Layers(torch.nn.Module):
-    """What models and drafters of blocks share. The parameters are named as the tensors of a model file are."""
+    """Code that models and drafters of blocks share. Parameters have the names of the tensors in a model file."""
 
     def __init__(self, arch, embedding, layers, heads, kv_heads, head_dim, feed_forward, rope_base, context,
                  epsilon=1e-6, precision=torch.float32):
@@ -130,7 +130,7 @@ class Layers(torch.nn.Module):
 
     def _add_layer(self, prefix):
         wide = self.heads * self.head_dim
-        # The residual grows with every layer; so each adds less at the start of training.
+        # The residual grows with every layer, so the layers' outputs are smaller at the start of training.
         shrink = 1 / math.sqrt(2 * self.layers)
         self._add(prefix + "attn_norm", self.embedding)
         self._add(prefix + "attn_q", wide, self.embedding)
@@ -159,7 +159,7 @@ class Layers(torch.nn.Module):
         return _RmsNorm.apply(x, self.tensors[name], self.epsilon, precision or self.precision)
 
     def _rotate(self, x, positions):
-        """Rotary positions on [..., heads, head_dim]; pairs are half a head apart, or in llama neighbours."""
+        """Rotary positions on [..., heads, head_dim]; pairs are half a head apart, or neighbours in llama."""
         cosines, sines = self.cosines[positions].unsqueeze(-2), self.sines[positions].unsqueeze(-2)
         x = x.float()
         if self.arch == "qwen3":
@@ -188,7 +188,7 @@ class Layers(torch.nn.Module):
         return self._linear(prefix + "ffn_down", functional.silu(gate) * up)
 
     def balance(self):
-        """Nothing: there are no experts."""
+        """Does nothing, as there are no experts."""
 
 
 class Dense(Layers):
@@ -217,7 +217,7 @@ class Dense(Layers):
         return self._linear(prefix + "attn_output", mixed)
 
     def rows(self, ids):
-        """[batch, length] ids to the residual behind each layer, one after the other."""
+        """[batch, length] ids to the residual after each layer, one after the other."""
         x = functional.embedding(ids, self.tensors["token_embd"])
         for layer in range(self.layers):
             prefix = f"blk_{layer}_"
@@ -226,7 +226,7 @@ class Dense(Layers):
             yield x
 
     def hidden(self, ids):
-        """[batch, length] ids to the vectors that the head is applied to."""
+        """[batch, length] ids to the inputs of the head."""
         for x in self.rows(ids):
             last = x
         return self._norm("output_norm", last)
@@ -245,14 +245,14 @@ class Dense(Layers):
 
     @torch.no_grad()
     def logits_and_rows(self, ids, taps):
-        """The logits, and the residuals behind those layers (counted from 1) side by side."""
+        """The logits, and the residuals after those layers (counted from 1) side by side."""
         rows = list(self.rows(ids))
         logits = functional.linear(self._norm("output_norm", rows[-1]), self._head()).float()
         return logits, torch.cat([rows[tap - 1] for tap in taps], -1)
 
     @torch.no_grad()
     def step(self, ids, cache):
-        """The logits behind the last of some more tokens of a text. `cache` is a list, empty at its beginning."""
+        """The logits after the last of some more tokens of a text. `cache` is a list, empty at the beginning."""
         first = cache[0][0].shape[1] if cache else 0
         x = functional.embedding(ids.unsqueeze(0), self.tensors["token_embd"])
         positions = slice(first, first + len(ids))

@@ -4,9 +4,9 @@
 
   /usr/bin/python3 train/drafter.py nova --target models/nova.gguf --data DIR --out DIR [--measure WINDOWS]
 
-The corpus must be there, in the model's own vocabulary (prepare.py --vocab-of). Otherwise as train.py. A drafter learns
-what the model predicts, not what the corpus says: rows count less where the text is one that the model would not write.
-With --measure nothing is trained: how many draft tokens of the checkpoint the model accepts.
+The corpus must exist in the model's own vocabulary (prepare.py --vocab-of). Everything else is as in train.py. A
+drafter learns what the model predicts, not what the corpus says: rows count less if the model would not write the text.
+--measure trains nothing, and prints how many draft tokens of the checkpoint the model accepts.
 """
 
 import os
@@ -22,9 +22,9 @@ import train
 from blocks import BlockDrafter
 from models import DRAFTERS, MODELS
 
-# How much less a row of a block counts than the one before: a row matters only where all before it are accepted.
+# The decay of weights within a block: a row matters only if all rows before it are accepted.
 _DECAY = 0.25
-# What a row counts behind a token that the model would not have chosen itself.
+# The weight of a row after a token that the model would not have chosen itself.
 _OFF_COURSE = 0.2
 _MEASURED_ANCHORS = 8
 
@@ -40,18 +40,18 @@ def target_of(model, path):
 
 
 def drafter_of(name, target, precision=torch.float32):
-    """The drafter for the model `target`, not yet trained."""
+    """A drafter for the model `target`, not trained yet."""
     recipe, model = DRAFTERS[name], MODELS[name].shape
     shared = {key: model[key] for key in ("embedding", "heads", "kv_heads", "head_dim", "rope_base", "context")}
     made = BlockDrafter(target.tensors["token_embd" if target.tied else "output"].detach().clone(),
                         target.words.index(recipe["mask"]), **shared, **recipe["shape"], precision=precision)
-    # Its states go through the model's head: so they begin as long as the model's.
+    # Its states go through the model's head, so they begin with the length of the model's.
     made.tensors["output_norm"].data.copy_(target.tensors["output_norm"])
     return made
 
 
 class Blocks:
-    """Blocks at some anchors of windows, [batch, anchors, block] each: what is drafted there, and what it counts."""
+    """Blocks at some anchors of windows, [batch, anchors, block] each: the tokens to draft there, and their weights."""
 
     def __init__(self, ids, weights, logits, anchors, block, separator):
         places = (anchors.unsqueeze(-1) + torch.arange(block, device=ids.device)).flatten(1)
@@ -73,12 +73,12 @@ class Blocks:
 
 
 def behind_all(good):
-    """Of each row, whether all rows of its block that are before it are good."""
+    """For each row, whether all rows before it in its block are good."""
     return functional.pad(good.int().cumprod(-1)[..., :-1], (1, 0), value=1)
 
 
 def anchors_of(weights, count, block, seed):
-    """Where blocks begin: the more often, the more the token behind counts (replies, above all)."""
+    """Where blocks begin: the larger the weight of the next token, the more often (replies, above all)."""
     generator = torch.Generator().manual_seed(seed)
     chances = weights[:, 1:weights.shape[1] - block].cpu() + 1e-6
     return torch.multinomial(chances, count, generator=generator).to(weights.device)
@@ -103,7 +103,7 @@ class DrafterRun(train.Run):
         return ids, weights, *self.target.logits_and_rows(ids, self.network.taps)
 
     def loss_of(self, tokens, weights):
-        """Of what is drafted, and of the confidence where all tokens of a block before are accepted."""
+        """The losses of the drafted tokens, and of the confidence if all earlier tokens of the block are accepted."""
         ids, weights, logits, rows = self._tensors(tokens, weights)
         seed = sum(self.seen.values()) if self.network.training else 0
         anchors = anchors_of(weights, self.training["anchors"][ids.shape[1]], self.network.block, seed)
@@ -119,8 +119,8 @@ class DrafterRun(train.Run):
 
     @torch.no_grad()
     def measure(self, windows):
-        """Of blocks at some places of held-out windows: whether each draft token and all before it are what the model
-        chooses behind them, and the confidence in each, [blocks, block]."""
+        """For blocks at some places of held-out windows: whether each draft token and all before it are the model's own
+        choice, and the confidence in each, [blocks, block]."""
         self.network.eval()
         block, are_right, chances = self.network.block, [], []
         for first in range(windows):

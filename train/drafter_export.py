@@ -4,7 +4,7 @@
 
   /usr/bin/python3 train/drafter_export.py nova --target models/nova.gguf --checkpoint DIR/checkpoint.pt --out FILE
 
-The model's embedding and head are not in it, its vocabulary is. `aster quantize` makes the other types.
+The file has the model's vocabulary, but not its embedding and head. `aster quantize` makes the other types.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
   /usr/bin/python3 train/export.py nova --data DIR --checkpoint DIR/checkpoint.pt --out nova.gguf [--type f32|f16|q8_0]
 
-From float32 or float16, `aster quantize` makes the other types.
+`aster quantize` makes the other types from float32 or float16.
 """
 
 import argparse
@@ -40,7 +40,8 @@ def dense_metadata(network):
 
 
 def sparse_metadata(network):
-    """What the published files of the architecture hold. The block that predicts the token after the next counts."""
+    """The keys that published files of the architecture have. The block that predicts the token after the next counts
+    as a layer."""
     blocks = network.layers + bool(network.mtp)
     return {
         "block_count": blocks, "context_length": network.context, "embedding_length": network.embedding,
@@ -62,7 +63,7 @@ def sparse_metadata(network):
         "swiglu_clamp_exp": [network.clamp] * blocks, "hyper_connection.count": network.streams,
         "hyper_connection.sinkhorn_iterations": network.sinkhorn, "hyper_connection.epsilon": network.epsilon,
         "nextn_predict_layers": int(network.mtp),
-        # Ours: published models are trained with rows of 8 and 4 bits.
+        # The project's own key: published models are trained with rows of 8 and 4 bits.
         "attention.rounded_rows": False,
     }
 
@@ -87,7 +88,8 @@ def vocab_metadata(model, words):
 
 
 def _type_of(name, value, kind):
-    """As published files have it: what chooses or mixes has 16 bits where others have fewer, vectors have 32."""
+    """The type of a tensor as in published files: tensors that choose or mix have 16 bits when others have fewer, and
+    vectors have 32."""
     if not value.is_floating_point():
         return gguf.I32
     if value.ndim == 1:

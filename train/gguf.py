@@ -33,7 +33,7 @@ def encode(values, kind):
 
 
 def write(path, metadata, tensors):
-    """tensors: (name, array, type). The file appears when it is whole."""
+    """`tensors`: (name, array, type). The file gets its name when it is complete."""
     head = [b"GGUF", struct.pack("<IQQ", 3, len(tensors), len(metadata))]
     head += [entry(key, value) for key, value in metadata.items()]
     offset, datas = 0, []

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Reads GGUF files as the built-in models are: numbers, texts and lists; tensors in float32, float16 and Q8_0."""
+"""Reads GGUF files like those of the built-in models: numbers, texts and lists; tensors in float32, float16 and
+Q8_0."""
 
 import struct
 

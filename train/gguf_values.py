@@ -8,7 +8,7 @@ _UINT32, _INT32, _FLOAT32, _BOOL, _STRING, _ARRAY = 4, 5, 6, 7, 8, 9
 
 
 class Unsigned(list):
-    """Whole numbers that a file holds without a sign; in other lists they have one."""
+    """Integers that a file stores as unsigned; those of other lists are signed."""
 
 
 def string(text):
@@ -41,6 +41,6 @@ def _value(value):
 
 
 def entry(key, value):
-    """A key with its value, as it stands in a file."""
+    """A key with its value, as in a file."""
     kind, data = _value(value)
     return string(key) + struct.pack("<I", kind) + data

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The built-in models: what they are, and what they are trained on."""
+"""The built-in models: their definitions, and how they are trained."""
 
 import chat
 
@@ -10,7 +10,7 @@ class Model:
 
     def __init__(self, name, arch, description, chat_format, vocab, emphasis, shape, training, quantise, vocab_of=None):
         self.name = name
-        self.arch = arch                 # of the model file
+        self.arch = arch  # the architecture in the model file
         self.description = description
         self.chat = chat_format
         self.vocab_kind, self.vocab_size = vocab
@@ -18,14 +18,15 @@ class Model:
         self.emphasis = emphasis
         self.shape = shape
         self.training = training
-        self.quantise = quantise          # for aster quantize
+        self.quantise = quantise  # types for aster quantize
 
     @property
     def assistant(self):
         return self.vocab_of.capitalize()
 
 
-# tokens: of the whole run; batch: of a step; micro: computed at once; shares: of micro-batches, by length of windows.
+# tokens: of the whole run; batch: tokens of a step; micro: tokens computed at once; shares: of micro-batches, by the
+# length of windows.
 _DEFAULTS = {"batch": 8192, "micro": 8192, "rate": 3e-3, "final_rate": 5e-5,
              "warmup": 100, "decay": 0.1, "shares": {512: 0.85, 2048: 0.1, 8192: 0.05}}
 
@@ -44,7 +45,7 @@ MODELS = {
         ("sentence-piece", 2048), "words",
         {"embedding": 256, "layers": 6, "heads": 4, "kv_heads": 2, "head_dim": 64, "feed_forward": 768,
          "rope_base": 100000.0, "context": 8192, "tied": False}, {**_DEFAULTS, "tokens": 31_000_000}, "Q8_0"),
-    # The window and the ratios are those of the published model, everything else is as small as it gets.
+    # The window and the ratios are those of the published model; everything else is as small as possible.
     "quasar": Model(
         "quasar", "deepseek4", "the same world, in the shape of DeepSeek V4", chat.NOVA, ("byte-level", 2048), "even",
         {"embedding": 256, "ratios": [0, 0, 4, 128, 4, 128], "heads": 4, "head_dim": 128, "rope_dim": 32, "q_rank": 128,
@@ -54,9 +55,9 @@ MODELS = {
          "shares": {512: 0.93, 2048: 0.055, 8192: 0.015}}, "Q8_0"),
 }
 
-# Drafters of blocks by the model that they are for (blocks.py). Layers have the heads of the model's own.
-# taps: layers, counted from 1, behind which rows are read; mask: a token that is in no text of the corpus.
-# anchors: of a window, by its length: where blocks begin.
+# Drafters of blocks, by the name of their model (blocks.py). Layers have the heads of the model's own.
+# taps: the layers, counted from 1, whose outputs are read; mask: a token that no text of the corpus has.
+# anchors: the number of blocks in a window, by its length.
 DRAFTERS = {
     "nova": {
         "shape": {"taps": [2, 4, 6], "layers": 2, "feed_forward": 512, "block": 7, "pair_rank": 64}, "mask": "\u00ff",

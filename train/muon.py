@@ -10,7 +10,7 @@ import torch
 
 _MOMENTUM = 0.95
 _ITERATIONS = 5
-# So that a step is as long as one of AdamW, and one learning rate serves both.
+# Makes a step as long as one of AdamW, so that one learning rate serves both.
 _LENGTH = 0.2
 
 

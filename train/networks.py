@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The network that a model's architecture asks for."""
+"""The network for a model's architecture."""
 
 import torch
 
@@ -15,7 +15,7 @@ def build(model, vocab_size, precision=torch.float32):
 
 
 def load(model, vocab_size, checkpoint):
-    """The trained network, computing in float32."""
+    """A trained network, which computes in float32."""
     network = build(model, vocab_size)
     network.load_state_dict(torch.load(checkpoint, map_location="cpu")["model"])
     return network.eval()

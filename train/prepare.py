@@ -4,8 +4,8 @@
 
   /usr/bin/python3 train/prepare.py nova --data DIR [--documents N] [--jobs N] [--vocab-of MODEL.gguf]
 
-DIR/vocab.json is the vocabulary, DIR/train.npz and DIR/held-out.npz the documents. What is there already is kept.
-A drafter needs the vocabulary of the model file that it is for: one made again differs where the corpus has changed.
+DIR/vocab.json is the vocabulary, DIR/train.npz and DIR/held-out.npz are the documents. Existing files are kept. A
+drafter needs the vocabulary of its model's file: one that is made again differs if the corpus has changed.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def vocab_of_file(model, path):
 
 
 def encode_documents(task):
-    """Tokens, weights and lengths of some documents, one behind the other."""
+    """Tokens, weights and lengths of some documents, concatenated."""
     name, split, path, first, count = task
     model, words = MODELS[name], vocab.load(path)
     corpus = corpus_of(model, split)

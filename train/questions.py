@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Compiles what models are measured with: held-out questions, one JSON object a line, and held-out stories.
+"""Writes the files that models are measured with: held-out questions, one JSON object a line, and held-out stories.
 
   python3 train/questions.py models/questions.jsonl models/held-out.txt
   python3 train/questions.py tuning.jsonl --tuning
 
-The second makes questions to choose settings by, also held out, and none of the first ones is among them.
+The second command makes questions for choosing settings. They are held out, too, and none of them is among the first.
 
-Each question has an id, a category, messages and perhaps tools as a chat template takes them, the answer, and how to
-find it in a reply: "final" is what follows the last "Answer:", "whole" the whole reply, "call" the JSON in a
-<tool_call>, "json" the reply as JSON. scoring.py does so.
+Each question has an id, a category, messages, perhaps tools as a chat template takes them, the answer, and how to find
+it in a reply: "final" is the text after the last "Answer:", "whole" the whole reply, "call" the JSON in a <tool_call>,
+"json" the reply as JSON. scoring.py finds it.
 """
 
 import json
@@ -20,14 +20,14 @@ from world import corpus, memory
 from world.item import draw
 
 PER_CATEGORY = 24
-# Long texts have from one to so many characters; the longest are just below 8192 tokens.
+# The largest number of characters of a long text; the longest texts are just below 8192 tokens.
 _LONGEST = 34_000
 _MAX_DRAWS = 500
 _TEXT_DOCUMENTS = 800
 
 
 def _makers(category):
-    """One function for every question of a category: long texts come in all lengths."""
+    """A function for each question of a category: long texts come in all lengths."""
     if category == "long recall":
         return [lambda rng, size=_LONGEST * (i + 1) // PER_CATEGORY: memory.long_recall(rng, size)
                 for i in range(PER_CATEGORY)]
@@ -35,7 +35,7 @@ def _makers(category):
 
 
 def compile_questions(name="questions", asked=()):
-    """A set by its name, without questions that were asked before."""
+    """The set of this name, without questions that were asked before."""
     questions, asked = [], set(asked)
     for category in corpus.CATEGORIES:
         rng = random.Random(f"{name} about {category}")
@@ -64,7 +64,7 @@ def compile_tuning():
 
 
 def compile_text():
-    """Stories for measuring perplexity: plain text, none of it trained on."""
+    """Stories for measuring perplexity: plain text, which is never trained on."""
     documents = (corpus.Corpus("held-out").document(number) for number in range(_TEXT_DOCUMENTS))
     return "\n\n".join(turns[0][1] for turns in documents if turns[0][0] == "text") + "\n"
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Whether a reply has the right answer: exactly, except for case, spaces and a full stop at the end."""
+"""Whether a reply has the right answer: the exact text, except for case, spaces and a full stop at the end."""
 
 import json
 

@@ -3,8 +3,8 @@
 """A DeepSeek-V4-shaped model in PyTorch: streams mixed by hyper-connections, attention over a window and over
 compressed rows, experts chosen by token or by score, and a block that predicts the token after the next.
 
-tests/train holds it against an independent implementation in numpy. What only training needs: the indexer learns to
-rank the rows as attention weighs them, and experts that are used too little get a better bias.
+tests/train compares it with an independent implementation in numpy. Two things are for training only: the indexer
+learns to rank the rows as attention weighs them, and the bias of experts that are used too little grows.
 """
 
 import math
@@ -25,7 +25,8 @@ def _rms(x, weight=None, epsilon=1e-6):
 
 
 class _Mix(torch.autograd.Function):
-    """weights [..., outputs, inputs] times streams [..., inputs, embedding]: too small to be matrix products."""
+    """weights [..., outputs, inputs] times streams [..., inputs, embedding], which are too small for matrix
+    products."""
 
     @staticmethod
     def forward(ctx, weights, streams):
@@ -52,7 +53,7 @@ def _mixed(weights, streams):
 
 
 class Sparse(torch.nn.Module):
-    """The model. Parameters are named as the tensors of a model file are, with / for the dots."""
+    """The model. Parameters have the names of the tensors in a model file, with / instead of the dots."""
 
     def __init__(self, vocab_size, embedding, ratios, heads, head_dim, rope_dim, q_rank, output_groups, output_rank,
                  window, indexer_heads, indexer_dim, indexer_top, experts, used, feed_forward, hash_layers,
@@ -72,7 +73,7 @@ class Sparse(torch.nn.Module):
         self._add_all()
         self.used_counts = {}
 
-    # What there is.
+    # Parameters.
 
     def _add(self, name, *shape, scale=None):
         if len(shape) == 1:
@@ -96,7 +97,7 @@ class Sparse(torch.nn.Module):
                 self._add(f"blk.{layer}.hc_{part}_fn.weight", count, wide, scale=0.02)
                 self._add(f"blk.{layer}.hc_{part}_scale.weight", 3, scale=0.1)
                 self._add(f"blk.{layer}.hc_{part}_base.weight", count, scale=0)
-                # At first every stream feeds the block equally, and keeps mostly to itself.
+                # At first every stream feeds the block equally, and streams are hardly mixed.
                 base = self.tensors[f"blk/{layer}/hc_{part}_base/weight"].data
                 base[:self.streams] = -math.log(self.streams - 1)
                 base[2 * self.streams:] = 3 * torch.eye(self.streams).flatten()
@@ -141,7 +142,7 @@ class Sparse(torch.nn.Module):
         self._add(prefix + "ffn_norm.weight", self.embedding)
         self._add(prefix + "ffn_gate_inp.weight", self.experts, self.embedding)
         if layer < self.hash_layers:
-            # Every expert gets as many tokens as any other, give or take one.
+            # Every expert gets the same number of tokens, give or take one.
             generator = torch.Generator().manual_seed(layer)
             choice = torch.stack([torch.randperm(self.experts, generator=generator)[:self.used]
                                   for _ in range(self.vocab_size)])
@@ -175,7 +176,7 @@ class Sparse(torch.nn.Module):
         return functional.linear(x.to(self.precision), self._of(name + ".weight").to(self.precision)).float()
 
     def _exactly(self, name, x):
-        """For what must not be rounded: routing, hyper-connections, compressors."""
+        """A product in float32, for what must not be rounded: routing, hyper-connections, compressors."""
         return functional.linear(x, self._of(name + ".weight"))
 
     # Rotary positions.
@@ -193,7 +194,7 @@ class Sparse(torch.nn.Module):
         return torch.outer(torch.arange(self.context + _BLOCK, dtype=torch.float64), theta)
 
     def _rotate(self, x, compressed, positions, inverse=False):
-        """The last rope_dim values of [batch, length, ..., dim] turn; pairs are neighbours."""
+        """Turns the last rope_dim values of [batch, length, ..., dim]; pairs are neighbours."""
         angles = (self.compressed_angles if compressed else self.plain_angles)[positions]
         angles = angles.view(len(positions), *[1] * (x.ndim - 3), -1)
         cosines, sines = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
@@ -206,14 +207,15 @@ class Sparse(torch.nn.Module):
     # Hyper-connections.
 
     def _mix(self, name, x):
-        """What the streams [batch, length, streams, embedding] give to a block, and how its output comes back."""
+        """The block's input from the streams [batch, length, streams, embedding], and the weights with which its output
+        is added to them."""
         count, flat = self.streams, x.flatten(-2)
         mixed = self._exactly(name + "_fn", flat) * torch.rsqrt(flat.square().mean(-1, keepdim=True) + 1e-6)
         scale, base = self._of(name + "_scale.weight"), self._of(name + "_base.weight")
         before = torch.sigmoid(mixed[..., :count] * scale[0] + base[:count]) + self.epsilon
         after = 2 * torch.sigmoid(mixed[..., count:2 * count] * scale[1] + base[count:2 * count])
         square = mixed[..., 2 * count:] * scale[2] + base[2 * count:]
-        # Positions last, so that sums over the short dimensions are fast.
+        # Positions are the last dimension, so that sums over the short dimensions are fast.
         square = square.permute(2, 0, 1).reshape(count, count, *square.shape[:2])
         square = torch.softmax(square, 1) + self.epsilon
         square = square / (square.sum(0, keepdim=True) + self.epsilon)
@@ -250,7 +252,7 @@ class Sparse(torch.nn.Module):
         return self._rotate(rows, True, torch.arange(0, length, ratio, device=x.device))
 
     def _ranks(self, prefix, x, low_rank, positions):
-        """How much each position wants each compressed row, by the indexer: [batch, length, rows]."""
+        """The indexer's score of each compressed row for each position: [batch, length, rows]."""
         batch, length, _ = x.shape
         rows = self._compress(prefix + "indexer_compressor_", x, 4, self.indexer_dim)
         queries = self._linear(prefix + "indexer.attn_q_b", low_rank)
@@ -278,7 +280,7 @@ class Sparse(torch.nn.Module):
         return scores.transpose(1, 2).reshape(batch, heads, length, 2 * _BLOCK), both
 
     def _attend(self, prefix, x, ratio):
-        """The attention block on normalised x, and how badly its indexer ranks (zero where there is none)."""
+        """The attention block on normalised x, and the loss of its indexer's ranking (zero if it has no indexer)."""
         batch, length, _ = x.shape
         positions = torch.arange(length, device=x.device)
         low_rank = _rms(self._linear(prefix + "attn_q_a", x), self._of(prefix + "attn_q_a_norm.weight"))
@@ -319,7 +321,7 @@ class Sparse(torch.nn.Module):
 
     @staticmethod
     def _indexer_loss(ranks, weights, hidden):
-        """How far the indexer's choice is from where attention goes, over the rows that attention sees."""
+        """The distance of the indexer's choice from the attention weights, over the rows that attention sees."""
         total = weights.sum(-1, keepdim=True)
         sees = (total > 1e-4) & (~hidden).any(-1, keepdim=True)
         wanted = weights / total.clamp_min(1e-4)
@@ -353,7 +355,7 @@ class Sparse(torch.nn.Module):
         for expert in range(self.experts):
             tokens, place = (chosen == expert).nonzero(as_tuple=True)
             shares = weights[tokens, place]
-            # Products of few different sizes: for each new one, code is generated. The rest counts nothing.
+            # Products have few different sizes, because code is generated for each new one. Padding has weight zero.
             tokens, shares = (functional.pad(values, (0, -len(values) % _EXPERT_ROWS)) for values in (tokens, shares))
             part = self._glu(flat[tokens], *(matrix[expert] for matrix in experts))
             output = output.index_add(0, tokens, part * shares.unsqueeze(1))
@@ -361,13 +363,13 @@ class Sparse(torch.nn.Module):
 
     @torch.no_grad()
     def balance(self):
-        """Makes experts that were used too little since the last call a little more likely."""
+        """Makes experts that were used too little since the last call a little more likely to be chosen."""
         for layer, counts in self.used_counts.items():
             counts = counts.float()
             getattr(self, f"bias_{layer}").add_(_BIAS_STEP * torch.sign(counts.mean() - counts))
         self.used_counts.clear()
 
-    # The whole.
+    # The whole model.
 
     def _layer(self, layer, x, ids):
         prefix, ratio = f"blk.{layer}.", self.ratios[layer] if layer < self.layers else 0
@@ -379,7 +381,7 @@ class Sparse(torch.nn.Module):
         return self._unmix(y, after, square, x), indexer_loss
 
     def streams_of(self, ids):
-        """[batch, length] ids, padded to whole blocks, to the streams behind the last layer."""
+        """[batch, length] ids, padded to whole blocks, to the streams after the last layer."""
         x = functional.embedding(ids, self._of("token_embd.weight"))
         x = x.unsqueeze(2).expand(-1, -1, self.streams, -1)
         indexer_loss = 0
@@ -389,7 +391,7 @@ class Sparse(torch.nn.Module):
         return x, indexer_loss
 
     def _next_streams(self, x, next_ids):
-        """The block that sees the streams of each position and the token behind it."""
+        """The block that predicts the token after the next, from the streams of each position and the next token."""
         prefix = f"blk.{self.layers}.nextn."
         embedded = functional.embedding(next_ids, self._of("token_embd.weight"))
         embedded = _rms(embedded, self._of(prefix + "enorm.weight"))
@@ -408,7 +410,7 @@ class Sparse(torch.nn.Module):
 
     @torch.no_grad()
     def step(self, ids, cache):
-        """As Dense.step, but slow: everything is computed again for every token."""
+        """Like Dense.step, but slow: everything is computed again for every token."""
         cache[:] = [torch.cat(cache + [ids])]
         return self.logits(cache[0].unsqueeze(0))[0, -1]
 
@@ -429,7 +431,8 @@ class Sparse(torch.nn.Module):
         return (losses * weights.flatten()).sum()
 
     def loss(self, ids, weights):
-        """The weighted sum of the losses of all tokens but the first of each row, and of what guides training."""
+        """The weighted sum of the losses of all tokens but the first of each row, and of the losses for training
+        only."""
         length = ids.shape[1] - 1
         inputs = self._padded(ids[:, :-1])
         x, indexer_loss = self.streams_of(inputs)

@@ -4,8 +4,8 @@
 
   /usr/bin/python3 train/train.py nova --data DIR --out DIR [--threads N] [--stop-at HH:MM] [--pause-file PATH]
 
-The corpus must be there (prepare.py). DIR/checkpoint.pt is written every few minutes and at the end; DIR/loss.csv has
-the curve. The same command continues an interrupted run. SIGTERM writes a checkpoint first.
+The corpus must exist (prepare.py). DIR/checkpoint.pt is written every few minutes and at the end; DIR/loss.csv has the
+loss curve. The same command continues an interrupted run. On SIGTERM a checkpoint is written first.
 """
 
 import argparse
@@ -31,14 +31,14 @@ from models import MODELS  # noqa: E402
 
 SEED = 1
 _HELD_OUT_WINDOWS = 96
-# Long windows are seen only after this share of the run: what they teach builds on what short ones taught, faster.
+# Long windows are seen only after this share of the run: they build on what short ones teach faster.
 _SHORT_UNTIL = 0.4
 # The share of the run in which the learning rate falls.
 _DESCENT = 0.25
 
 
 class Run:
-    """One model in training: everything that a checkpoint holds, and how to make a step."""
+    """A model in training: the content of a checkpoint, and how to make a step."""
 
     def __init__(self, options, recipe=None):
         self.options = options
@@ -83,7 +83,8 @@ class Run:
         self.step, self.seen, self.seconds = state["step"], state["seen"], state["seconds"]
 
     def rate(self):
-        """Up, level, and down to little in the last quarter: so a run can be made longer until the descent begins."""
+        """The learning rate rises, stays, and falls to little in the last quarter; so a run can be extended until it
+        falls."""
         high, low, warmup = (self.training[key] for key in ("rate", "final_rate", "warmup"))
         left = (self.steps - self.step) / (self.steps * self.training.get("descent", _DESCENT))
         return min(high * (self.step + 1) / warmup, high, low + (high - low) * max(0.0, left))
@@ -94,7 +95,7 @@ class Run:
         return loss, float(weights[:, 1:].sum())
 
     def make_step(self):
-        """The mean loss of a token, weighted."""
+        """The weighted mean loss of a token."""
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = self.rate()
@@ -136,7 +137,7 @@ class Run:
 
 
 def optimizers(network, decay, precision):
-    """One for the matrices of layers, one for tables, vectors and what routes and mixes."""
+    """An optimiser for the matrices of layers, and one for tables, vectors, routers and mixers."""
     matrices, tables, vectors = [], [], []
     for name, parameter in network.named_parameters():
         if parameter.ndim == 1:
@@ -151,13 +152,13 @@ def optimizers(network, decay, precision):
 
 
 def pause(path, until):
-    """Waits while somebody needs the machine for themselves."""
+    """Waits while the pause file exists, so that the machine can be used for something else."""
     while path and os.path.exists(path) and time.time() < until:
         time.sleep(1)
 
 
 class Log:
-    """loss.csv: one line for each few steps. Lines behind the checkpoint that is resumed from are dropped."""
+    """loss.csv, with a line for every few steps. Lines after the checkpoint that the run resumes from are dropped."""
 
     FIELDS = ["step", "tokens", "loss", "held_out_loss", "rate", "seconds"]
 
@@ -179,7 +180,7 @@ class Log:
 
 
 def deadline(text):
-    """The next time that the clock (UTC) shows HH:MM, as seconds since 1970; never without a text."""
+    """The next time that the clock (UTC) shows HH:MM, in seconds since 1970; infinity for an empty text."""
     if not text:
         return math.inf
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -189,7 +190,7 @@ def deadline(text):
 
 
 def run(make, options):
-    """Trains what `make(options)` is, a Run, from its last checkpoint to its end."""
+    """Trains the Run that `make(options)` returns, from its last checkpoint to its end."""
     os.makedirs(options.out, exist_ok=True)
     if options.threads:
         torch.set_num_threads(options.threads)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Vocabularies: trained on word counts, saved as JSON, and encoding exactly as the program's own tokenizer does."""
+"""Vocabularies: trained on word counts, saved as JSON, and encoding exactly like the program's tokenizer."""
 
 import json
 

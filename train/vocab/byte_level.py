@@ -8,13 +8,13 @@ from collections import Counter
 
 from . import merges as bpe
 
-# The published pattern for text that is all ASCII, which the corpus is; encode() refuses the rest.
+# The published pattern for ASCII text, which the corpus is; encode() refuses other text.
 _WORDS = re.compile(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n0-9A-Za-z]?[A-Za-z]+|[0-9]| ?[^\s0-9A-Za-z]+[\r\n]*|"
                     r"\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
 def _letters_of_bytes():
-    """How such vocabularies write bytes: as themselves where they can be seen, else as the next free character."""
+    """How byte-level vocabularies write bytes: visible ones as themselves, the others as the next free character."""
     letters, free = [], 0x100
     for byte in range(256):
         seen = 0x21 <= byte <= 0x7E or (byte >= 0xA1 and byte != 0xAD)
@@ -31,7 +31,7 @@ def _spell(word):
 
 
 class ByteLevel:
-    """A vocabulary: 256 bytes, then merges, then special tokens (control tokens, and those seen in any text)."""
+    """A vocabulary: 256 bytes, then merges, then special tokens (control tokens, and those recognised in any text)."""
 
     def __init__(self, merges, control, visible):
         self.merges = [tuple(merge) for merge in merges]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Byte-pair encoding over counted words: which neighbours to join, most frequent first."""
+"""Byte-pair encoding over counted words: learns merges, the most frequent pair first."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ def learn(word_counts, max_merges, can_merge=lambda left, right: True, min_count
     """Merges in their order, as pairs of strings.
 
     word_counts maps words, as tuples of symbols, to how often they occur. Of equally frequent pairs the alphabetically
-    first one counts, so that the result depends on the counts alone.
+    first one is merged, so that the result depends on the counts only.
     """
     words = [[list(symbols), count] for symbols, count in sorted(word_counts.items())]
     pairs, where = Counter(), {}
@@ -41,7 +41,7 @@ def _join_in_word(word, pair, pairs, where, index):
 
 
 def join(symbols, pair):
-    """The symbols with every occurrence of the pair, from the left, made one."""
+    """The symbols with every occurrence of the pair, from the left, merged."""
     result, i = [], 0
     while i < len(symbols):
         if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:

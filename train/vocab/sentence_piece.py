@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Merges of characters by score, as SentencePiece does it, with a token for every byte that no character covers."""
+"""Merges of characters by score, like SentencePiece, with a token for every byte that no character covers."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from collections import Counter
 from . import merges as bpe
 
 _SPACE = "\u2581"
-# No token reaches over the border of such a word, so that words can be encoded one by one.
+# No token crosses the border of such a word, so that words can be encoded one by one.
 _WORDS = re.compile(rf"{_SPACE}*[^{_SPACE}\n]+|{_SPACE}+|\n")
 _PRINTABLE = [chr(code) for code in range(0x21, 0x7F)]
 
 
 def _can_merge(left, right):
-    """Digits stay alone, and letters are not glued to other characters."""
+    """Digits are not merged, and letters are not merged with other characters."""
     text = (left + right).strip(_SPACE)
     return text.isalpha() or not text
 
@@ -43,7 +43,7 @@ class SentencePiece:
         words = {tuple(word): count for word, count in counts.items()}
         room = size - 3 - 256 - 1 - len(_PRINTABLE) - len(set(control) - {"</s>"}) - len(visible)
         learned, seen = [], set()
-        # Two merges may make the same text; it is one token, and takes one place.
+        # Two merges may give the same text, which is one token.
         for left, right in bpe.learn(words, 2 * room, _can_merge):
             if left + right not in seen and len(learned) < room:
                 seen.add(left + right)
@@ -62,7 +62,7 @@ class SentencePiece:
 
     def _encode_word(self, word):
         ids = []
-        # Any neighbours whose text is a token merge, however they came about.
+        # All neighbours whose text is a token are merged, whichever merges they come from.
         for symbol in bpe.apply(word, lambda left, right: self._ranks.get(left + right)):
             if symbol in self.ids:
                 ids.append(self.ids[symbol])

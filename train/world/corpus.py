@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Puts the corpus together: documents by number, each drawn from its own seed.
+"""Puts the corpus together: numbered documents, each drawn from its own seed.
 
 A document is a list of (role, text): the role "text" is plain text, the others are the turns of a conversation.
-Documents of the split "train" hold no held-out question (item.py); those of "held-out" are made in the same way from
+Documents of the split "train" have no held-out question (item.py); those of "held-out" are made in the same way from
 other seeds.
 """
 
@@ -13,7 +13,7 @@ import random
 from . import formats, lists, memory, numbers, stories, talk, village, words
 from .item import Item, draw
 
-# The kinds of questions: how often each is trained on, relative to the others. An emphasis multiplies some of them.
+# The kinds of questions, with their relative frequencies in training. An emphasis multiplies some of them.
 WEIGHTS = {
     numbers.add: 9, numbers.subtract: 6, numbers.multiply: 6, numbers.word_problem: 4, numbers.compare: 3,
     numbers.calendar: 2, lists.copy: 5, lists.reverse: 6, lists.sort: 7, lists.count: 4, lists.find: 3, lists.order: 4,
@@ -21,10 +21,10 @@ WEIGHTS = {
     formats.use_tool: 4, formats.run_program: 4, formats.write_program: 1, talk.chat: 3, talk.fact: 4, talk.describe: 1,
     talk.wish: 5, talk.dialogue: 3,
 }
-# Few forms, all of which are trained on, and none of which is asked in evaluations.
+# Kinds with few forms, all of which are trained on, so they are not asked in evaluations.
 UNASKED = (talk.chat, talk.wish, talk.describe, formats.write_program)
 
-# What is asked in evaluations, by category.
+# The kinds that evaluations ask, by category.
 CATEGORIES = {
     "addition": numbers.add, "subtraction": numbers.subtract, "multiplication": numbers.multiply,
     "word problems": numbers.word_problem, "comparison": numbers.compare, "calendar": numbers.calendar,
@@ -94,7 +94,7 @@ class Corpus:
         return " ".join(facts)
 
     def _conversation(self, rng, item, extra):
-        """The item, more questions about the same text if it has one, and some that have nothing to do with it."""
+        """The item with more questions about the same text, if it has one, and with unrelated questions."""
         turns = []
         if item.tools:
             turns.append(("tools", json.dumps(item.tools)))
@@ -107,7 +107,7 @@ class Corpus:
             for question, reply in rng.sample(more, min(len(more), rng.randint(1, 4))):
                 if question in asked:
                     continue
-                # The same text asked alone would be a held-out question now and then, which stays unasked.
+                # The text with another question could be a held-out item, which must not be asked.
                 alone = Item(item.category, asked.rsplit("\n", 1)[0] + "\n" + question, reply)
                 if not alone.is_held_out():
                     turns += [("user", question), ("assistant", reply)]

@@ -9,7 +9,7 @@ from .item import Item
 
 
 def record(rng):
-    """Something with named values, and how a sentence says it."""
+    """Something with named values, and a sentence that gives them."""
     p, q = village.people(rng, 2)
     kind = rng.randrange(4)
     if kind == 0:
@@ -40,7 +40,7 @@ def write_json(rng):
 
 
 def read_json(rng):
-    """One value out of JSON: of an object, or of the one in a list that has a certain name."""
+    """One value from JSON: of an object, or of the object with a certain name in a list."""
     if rng.random() < 0.5:
         values, _ = record(rng)
         key = rng.choice(list(values))
@@ -77,7 +77,7 @@ MESSAGES = ["the cake is ready", "come home", "dinner is at six", "the boat is h
 
 
 def _use(rng, name):
-    """What somebody says who needs the tool, its arguments, its result, and what to say then."""
+    """The request of a person who needs the tool, its arguments, its result, and the sentence that follows."""
     p = village.person(rng).name
     place, number, other = rng.choice(words.PLACES), rng.randint(2, 99), rng.randint(2, 99)
     if name == "get_weather":
@@ -119,7 +119,7 @@ def call_text(name, arguments):
 
 
 def use_tool(rng):
-    """The right call of one of some tools. `after` is the rest of the conversation, for training."""
+    """The right call of one of several tools. `after` is the rest of the conversation, for training."""
     offered = rng.sample(list(TOOLS), rng.randint(1, 4))
     name = rng.choice(offered)
     ask, arguments, result, say = _use(rng, name)
@@ -129,7 +129,7 @@ def use_tool(rng):
 
 
 def run_program(rng):
-    """What a program prints. The reply says what each variable is, and says it again where it is needed."""
+    """The output of a program. The reply gives the value of each variable, and repeats it where it is needed."""
     names = rng.sample(["a", "b", "c", "n", "x", "y"], 3)
     value = {names[0]: rng.randint(1, 12)}
     lines = [f"{names[0]} = {value[names[0]]}"]
@@ -160,7 +160,7 @@ def run_program(rng):
 
 
 def write_program(rng):
-    """A small function that does what is asked for."""
+    """A small function according to a request."""
     number = rng.randint(2, 99)
     verb, sign, name = rng.choice([("adds", "+", "add"), ("takes away", "-", "minus"), ("multiplies by", "*", "times")])
     if rng.random() < 0.3:

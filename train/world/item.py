@@ -4,7 +4,7 @@
 
 import zlib
 
-# One of this many questions is never trained on, and only these are asked in evaluations.
+# One question of this many is never trained on, and only those are asked in evaluations.
 HELD_OUT_OF = 16
 
 
@@ -12,9 +12,9 @@ class Item:
     """A question with its reply.
 
     turns    the conversation before the reply: (role, text), the last one by the user
-    reply    what a perfect assistant writes
-    answer   what must be found in a reply for it to count
-    extract  how: "final" is what follows the last "Answer:", "whole" the reply, "call" the tool call, "json" a value
+    reply    the reply of a perfect assistant
+    answer   the text that a right reply must have
+    extract  where: "final" is what follows the last "Answer:", "whole" the reply, "call" the tool call, "json" a value
     tools    the tools that are offered, or None
     """
 
@@ -27,7 +27,7 @@ class Item:
         self.tools = tools
 
     def is_held_out(self):
-        """By what is asked, not by chance, so that no held-out question can slip into training by another seed."""
+        """Decided by the question, not by chance, so that no held-out question is trained on with another seed."""
         asked = "\n".join(text for _, text in self.turns if text)
         return zlib.crc32((self.category + "\n" + asked.lower()).encode()) % HELD_OUT_OF == 0
 

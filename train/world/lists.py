@@ -19,7 +19,7 @@ def _some(rng, low, high):
 
 
 def copy(rng):
-    """The same list, or the same sentence, again."""
+    """Repeats a list, or a sentence."""
     if rng.random() < 0.25:
         someone, other = village.people(rng, 2)
         text = (f"{someone.name} and {other.name} saw {words.a(words.thing(rng))} and {words.a(words.thing(rng))} "
@@ -33,7 +33,7 @@ def copy(rng):
 
 
 def reverse(rng):
-    """A list from its end, or a word letter by letter from its end."""
+    """Reverses a list, or the letters of a word."""
     if rng.random() < 0.3:
         word = rng.choice(words.LIST_WORDS)
         spelled = " ".join(word)
@@ -49,7 +49,7 @@ def reverse(rng):
 
 
 def sort(rng):
-    """Numbers by size, words by the alphabet."""
+    """Sorts numbers by size, words by the alphabet."""
     if rng.random() < 0.6:
         items = _numbers(rng, 2, 7)
         down = rng.random() < 0.3
@@ -66,7 +66,7 @@ def sort(rng):
 
 
 def count(rng):
-    """How often a word is in a list, by going through the list and counting along."""
+    """Counts a word in a list, by going through the list."""
     kinds = rng.sample(words.LIST_WORDS, rng.randint(2, 4))
     items = [rng.choice(kinds) for _ in range(rng.randint(3, 14))]
     wanted = rng.choice(kinds)
@@ -81,7 +81,7 @@ def count(rng):
 
 
 def find(rng):
-    """An item by its place in a list, or by its neighbour: the list is said as far as needed."""
+    """Finds an item by its place in a list, or by its neighbour: the reply repeats the list up to the item."""
     items = _some(rng, 3, 8)
     shown = ", ".join(items)
     kind = rng.randrange(4)
@@ -102,7 +102,7 @@ def find(rng):
 
 
 def order(rng):
-    """Who is the oldest, from comparisons of neighbours in any order."""
+    """Finds the oldest person, from comparisons of neighbours in any order."""
     people = [person.name for person in village.people(rng, rng.randint(3, 5))]
     more, most, least = rng.choice([("older", "oldest", "youngest"), ("taller", "tallest", "shortest"),
                                     ("faster", "fastest", "slowest"), ("richer", "richest", "poorest")])

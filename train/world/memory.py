@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Things said earlier that are asked for later: near, after many changes, or thousands of words away."""
+"""Questions about something said earlier: nearby, after many changes, or thousands of words before."""
 
 from . import stories, village, words
 from .item import Item
 
 
 def _filler(rng):
-    """A paragraph that has nothing to do with the question."""
+    """A paragraph without relation to the question."""
     kind = rng.randrange(3)
     if kind == 0:
         return stories.tell(rng).text().replace("\n\n", " ")
@@ -50,7 +50,7 @@ class Secrets:
 
 
 def recall(rng):
-    """A few facts and one question, without anything between."""
+    """A few facts and one question, without anything between them."""
     secrets = Secrets(rng)
     facts = [secrets.new() for _ in range(rng.randint(2, 12))]
     _, question, reply = rng.choice(facts)
@@ -60,7 +60,7 @@ def recall(rng):
 
 
 def long_recall(rng, characters=None):
-    """Facts strewn over a long text. One token of the models is about four characters."""
+    """Facts within a long text. A token of the models is about four characters."""
     characters = characters or int(2 ** rng.uniform(10.5, 15))
     secrets = Secrets(rng)
     paragraphs, size = [], 0
@@ -79,7 +79,7 @@ def long_recall(rng, characters=None):
 
 
 def tracking(rng):
-    """Where a thing is after it was carried about, by naming every place where it was."""
+    """Where a thing is after it was carried around; the reply names every place where it was."""
     people = village.people(rng, rng.randint(2, 4))
     items = rng.sample(words.OBJECTS, rng.randint(1, 3))
     where = {item: rng.choice(words.PLACES) for item in items}
@@ -99,7 +99,7 @@ def tracking(rng):
 
 
 def story_question(rng):
-    """A story, and something that happened in it."""
+    """A story, and a question about an event in it."""
     story = stories.tell(rng)
     question, reply = rng.choice(story.questions)
     text = story.text()

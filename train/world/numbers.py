@@ -67,7 +67,7 @@ def multiply(rng):
 
 
 def word_problem(rng):
-    """Somebody has things, gets some and loses some: one line of arithmetic for each event."""
+    """A person has, gets and loses things: one line of arithmetic for each event."""
     someone, other = village.people(rng, 2)
     fruit = rng.choice(words.FRUITS)
     have = rng.randint(2, 30)
@@ -92,7 +92,7 @@ def word_problem(rng):
 
 
 def compare(rng):
-    """The largest or smallest of some numbers, or the one between."""
+    """The largest, smallest or middle one of some numbers."""
     count = rng.randint(2, 5)
     numbers = rng.sample(range(1, 100 if rng.random() < 0.7 else 1000), count)
     largest = rng.random() < 0.5

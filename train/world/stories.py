@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Stories of Brightwater: a plot decides what happens, the sentences vary, and what happened can be asked about."""
+"""Stories of Brightwater: a plot decides what happens, sentences vary, and there are questions about events."""
 
 from . import village, words
 from .words import capital
 
 
 class Story:
-    """A story while it is being told: its paragraphs, and questions about it with their answers."""
+    """A story that is being written: its paragraphs, and questions about it with their answers."""
 
     def __init__(self, rng, hero=None, topic=None):
         self.rng = rng
@@ -25,7 +25,7 @@ class Story:
         self.title = ""
 
     def say(self, *alternatives):
-        """One of several ways to say it."""
+        """Adds one of several wordings."""
         self.paragraphs[-1].append(self.rng.choice(alternatives))
 
     def paragraph(self):

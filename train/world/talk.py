@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What people say to an assistant besides exercises: greetings, questions about itself, wishes for a story, and what
-they told it some turns ago.
+"""What people say to an assistant besides exercises: greetings, questions about itself, requests for a story, and facts
+that they told it some turns ago.
 
-The assistant's name is not written here: texts hold NAME, and the corpus puts the model's own in its place.
+Texts have NAME in place of the assistant's name; the corpus replaces it by the model's own.
 """
 
 from . import stories, village, words
@@ -64,7 +64,7 @@ def chat(rng):
 
 
 def fact(rng):
-    """Something that is always true in Brightwater."""
+    """A fact that is always true in Brightwater."""
     if rng.random() < 0.8:
         questions, reply = rng.choice(village.facts_about(village.person(rng)))
     else:
@@ -74,7 +74,7 @@ def fact(rng):
 
 
 def describe(rng):
-    """All about one person or place."""
+    """All facts about one person or place."""
     someone = village.person(rng)
     lines = [reply for _, reply in village.facts_about(someone)[:7]]
     question = rng.choice(["Who is {}?", "Tell me about {}.", "Do you know {}?", "What do you know about {}?"])
@@ -82,7 +82,7 @@ def describe(rng):
 
 
 def wish(rng):
-    """A wish for a story, perhaps about somebody or something."""
+    """A request for a story, perhaps about a person or thing."""
     kind = rng.randrange(4)
     hero = village.person(rng) if kind in (1, 3) else None
     topic = rng.choice(words.OBJECTS) if kind in (2, 3) else None
@@ -103,7 +103,7 @@ LIKES = {"food": words.FOODS, "colour": words.COLOURS, "animal": words.ANIMALS, 
 
 
 def dialogue(rng):
-    """What the user said about themselves some turns ago."""
+    """A question about something that the user said about themselves some turns ago."""
     name = rng.choice(list(village.NAMES))
     told = {"name": name, "age": str(rng.randint(5, 90))}
     for key in rng.sample(list(LIKES), 2):

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Brightwater, the village that all texts share: who lives there, and what is always true about them.
+"""Brightwater, the village of all texts: its people, and what is always true about them.
 
-The tables are drawn once, from a fixed seed, so that a model can learn them by heart.
+The tables are drawn once, from a fixed seed, so that a model can memorise them.
 """
 
 import random
@@ -26,7 +26,7 @@ PET_NAMES = ["Button", "Pepper", "Shadow", "Biscuit", "Clover", "Pebble", "Ginge
 
 
 class Person:
-    """Somebody of the village and everything that is always true about them."""
+    """A person of the village with everything that is always true about them."""
 
     def __init__(self, name, rng, place, pet_name):
         self.name = name
@@ -79,7 +79,7 @@ def people(rng, count):
 
 
 def facts_about(someone):
-    """What is always true about a person: (question forms, the answer as a sentence)."""
+    """Facts about a person: (question forms, the answer as a sentence)."""
     p = someone
     return [
         ([f"Where does {p.name} live?", f"Where is the home of {p.name}?", f"In which place does {p.name} live?"],
@@ -103,7 +103,7 @@ def facts_about(someone):
 
 
 def facts_of_place(place):
-    """What is always true about a place, in the same form."""
+    """Facts about a place, in the same form."""
     f = PLACE_FACTS[place]
     return [
         ([f"Where in the village is the {place}?", f"On which side of {VILLAGE} is the {place}?"],

@@ -21,7 +21,7 @@ NUMBERS = ("zero one two three four five six seven eight nine ten eleven twelve 
 ORDINALS = "first second third fourth fifth sixth seventh eighth".split()
 FEELINGS = "happy tired hungry brave curious sleepy proud quiet worried cheerful".split()
 
-# Words that lists are made of: short, common, and none the beginning of another.
+# Words for lists: short, common, and none of them the beginning of another.
 LIST_WORDS = sorted(set(OBJECTS + ANIMALS + PLACES + COLOURS + [
     "sun", "moon", "star", "rain", "snow", "wind", "fire", "water", "sand", "leaf", "tree", "hill", "river", "road",
     "door", "window", "table", "chair", "bread", "cheese", "honey", "milk", "soup", "pie", "shoe", "coat", "glove",
@@ -55,5 +55,5 @@ def thing(rng):
 
 
 def things(rng, count):
-    """So many different objects with colours, no two of which are the same object."""
+    """`count` different objects with colours."""
     return [rng.choice(COLOURS) + " " + name for name in rng.sample(OBJECTS, count)]
