@@ -65,7 +65,7 @@ TEST(ByteReader, CountsAreComparedWithWhatIsLeft) {
   EXPECT_EQ(count_of(0, 4).value(), 0U);
   EXPECT_FALSE(count_of(13, 1).ok());
   EXPECT_FALSE(count_of(4, 4).ok());
-  // Multiplied, this would wrap around to a small number.
+  // The product would wrap around to a small number.
   EXPECT_FALSE(count_of(0x80000001U, std::numeric_limits<size_t>::max() / 2).ok());
   EXPECT_THAT(count_of(0xFFFFFFFF, 8).error().message(), HasSubstr("4294967295 elements"));
   EXPECT_FALSE(ByteReader({}).ReadCount<uint64_t>(1).ok());

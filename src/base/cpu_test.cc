@@ -13,7 +13,7 @@
 namespace aster {
 namespace {
 
-// What the kernel says the processor has, under the kernel's own names.
+// The processor's features, under the kernel's names.
 std::set<std::string> KernelsFlags() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;

@@ -26,7 +26,7 @@ std::string Json(std::string_view message, Fields fields) {
   return FormatLine(Format::kJson, Level::kInfo, kWallNs, message, {fields.begin(), fields.end()});
 }
 
-// Without the time, which is local.
+// The line without its time, which depends on the time zone.
 std::string Text(std::string_view message, Fields fields) {
   return FormatLine(Format::kText, Level::kWarn, kWallNs, message, {fields.begin(), fields.end()})
       .substr(24);

@@ -20,7 +20,7 @@ struct Way {
   bool takes_text = false;
 };
 
-// For a template that only gets the answer.
+// The form of calls in a template that renders only the message of the answer.
 std::optional<CallForm> Find(const std::string& source, const Way& way) {
   const auto made = jinja::ChatTemplate::Parse(source);
   EXPECT_TRUE(made.ok());
@@ -73,7 +73,7 @@ TEST(CallForm, NumbersAndIdsArePlaces) {
   EXPECT_EQ(form->next, std::string("#") + kIdHere + "<c>");
 }
 
-// Ids of several calls differ in their last digit, like numbers of calls.
+// Ids of several calls differ in their last digit, like a count of calls.
 TEST(CallForm, IdsBeforeArgumentsAreNoNumbers) {
   const auto form = Find(
       "{{ m.content }}{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}<id>{{ c.id }}"

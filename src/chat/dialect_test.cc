@@ -21,7 +21,7 @@ TEST(Dialect, OfGemma4) {
   EXPECT_TRUE(dialect.has_tools);
   EXPECT_TRUE(dialect.has_thinking);
   EXPECT_TRUE(dialect.takes_system);
-  // A text would be written in place of its own notation.
+  // Arguments as a text would be written without the template's own notation.
   EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
   ASSERT_TRUE(dialect.calls.has_value());
   EXPECT_EQ(dialect.calls->open, "<|tool_call>call:");
@@ -83,7 +83,7 @@ TEST(Dialect, OfDeepSeek41) {
   EXPECT_EQ(FindDialect(v4, *chat_template, {{"eos_token", "<eos>"}}).family, Family::kDsml);
 }
 
-// If it cannot be rendered, its family is found by its source.
+// The template cannot be rendered, so its family is found by its source.
 TEST(Dialect, OfDeepSeek41ByItsTextAlone) {
   constexpr std::string_view kSource = "{{ raise_exception('no') }}<｜DSML｜ calls>";
   const auto chat_template = jinja::ChatTemplate::Parse(kSource);

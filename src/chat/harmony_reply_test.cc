@@ -39,7 +39,7 @@ std::string ParseHarmony(std::string_view reply, std::string_view prompt = "<|st
                        .is_string = nullptr};
   std::string whole;
   for (const size_t piece : {reply.size() + 1, size_t{1}, size_t{2}, size_t{3}, size_t{7}}) {
-    // By the parser of all families.
+    // ReplyParser parses the replies of all families.
     ReplyParser parser({.family = Family::kHarmony, .has_tools = true, .has_thinking = true},
                        prompt, has_tools ? &tools : nullptr);
     std::vector<ReplyEvent> events;

@@ -64,7 +64,7 @@ ordered_json ToolList() {
     {"type": "integer"}}, "required": ["what"]}}}])");
 }
 
-// Renders a prompt with arguments that are texts.
+// Renders a prompt whose arguments are given as texts.
 Result<std::string> Render(const jinja::ChatTemplate& chat_template, const Dialect& dialect,
                            const ordered_json& messages, bool generate) {
   ordered_json variables = kBase;
@@ -101,7 +101,8 @@ ordered_json MessageOf(const std::vector<ReplyEvent>& events) {
   return CallMessage(content, arguments);
 }
 
-// A model writes calls as its template does; they are parsed and rendered again unchanged.
+// A model writes calls in the form of its template; they are parsed, and the next prompt has them
+// unchanged.
 TEST(History, WhatAModelWroteStandsInThePromptAgain) {
   const ordered_json user = {{"role", "user"}, {"content", "Where is it?"}};
   size_t families = 0;
@@ -115,7 +116,7 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     ++families;
     const auto before = Render(*chat_template, dialect, ordered_json::array({user}), true);
     ASSERT_TRUE(before.ok()) << before.error().message();
-    // Like a model's JSON: with its own spaces if the template allows it.
+    // The arguments have spaces as a model may write them, if the template takes them as text.
     const bool as_text = dialect.arguments == ArgumentsAs::kText;
     const std::string arguments =
         as_text ? R"({"what":"a \"key\"",  "most": 1.50})" : R"({"most": 3, "what": "a \"key\""})";
@@ -148,7 +149,8 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
   EXPECT_GE(families, 1U);
 }
 
-// Thoughts, text and several calls, one of them without arguments, in pieces of any size.
+// A reply with thoughts, text and several calls, one of them without arguments, is parsed in pieces
+// of any size, and the next prompt has it unchanged.
 void ExpectWhatWasWrittenAgain(std::string_view architecture) {
   const std::string source(jinja::FallbackTemplate(architecture));
   const auto chat_template = jinja::ChatTemplate::Parse(source);
@@ -226,7 +228,7 @@ TEST(History, ManyArgumentsStandWhereTheyStood) {
   }
 }
 
-// Placeholders differ each time: one that was seen means nothing in the next prompt.
+// Placeholders differ each time, so one from an earlier prompt has no effect.
 TEST(History, NobodyKnowsTheWords) {
   const ordered_json messages = ordered_json::array({CallMessage("", {"{}"})});
   const ArgumentTexts texts(messages);

@@ -15,7 +15,8 @@
 namespace aster::chat {
 namespace {
 
-// Some with equal beginnings, some whose ends begin others, some within others.
+// Some control tokens have equal beginnings, some end with the beginning of others, and some are
+// within others.
 const std::vector<std::string> kControls = {"<a>", "<a", "<ab>", "b><a", ">>", "<a><b>", "<"};
 
 std::unique_ptr<text::Tokenizer> MakeTokenizer() {
@@ -71,14 +72,14 @@ TEST_F(PromptTest, TheLongestIsMarkedAndTheRestStays) {
   EXPECT_NE(prompt_.Marked("<a>"), prompt_.Marked("<a"));
 }
 
-// In linear time: ten million bytes once took hours.
+// The time must be linear: ten million bytes once took hours.
 TEST_F(PromptTest, LongTextsFullOfMarkup) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += i % 3 == 0 ? "<a><" : "<<ab";
   EXPECT_EQ(prompt_.Marked(text).find('<'), std::string::npos);
 }
 
-// For a file with only this key.
+// The prompt of a file with only this key.
 ChatPrompt PromptOf(const char* key, std::string_view text, const text::Tokenizer& tokenizer) {
   gguf::MetadataBuilder builder;
   builder.Set(key, text);
@@ -89,7 +90,7 @@ ChatPrompt PromptOf(const char* key, std::string_view text, const text::Tokenize
   return ChatPrompt::Make(metadata, tokenizer).value();
 }
 
-// Its template would write a client's JSON between its own braces.
+// The template would write a client's JSON within its own braces.
 TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
   const ChatPrompt prompt = PromptOf("tokenizer.chat_template", kGemmaTemplate, *tokenizer_);
   const auto messages = nlohmann::ordered_json::parse(R"([{"role": "user", "content": "Where?"},
@@ -102,7 +103,7 @@ TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
 }
 
 TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
-  // These have templates of their own.
+  // These architectures have templates in the program.
   for (const char* architecture : {"deepseek4", "deepseek41"}) {
     SCOPED_TRACE(architecture);
     ChatPrompt prompt = PromptOf("general.architecture", architecture, *tokenizer_);

@@ -56,7 +56,7 @@ std::string Parse(const Dialect& dialect, std::string_view prompt, std::string_v
   return Line(events);
 }
 
-// In pieces of every size.
+// Parses the reply in pieces of every size, with the same events.
 std::string Parse(Family family, std::string_view reply, std::string_view prompt = "") {
   const Tools tools = {.has_tool = [](std::string_view name) { return name != "nobody"; },
                        .is_string = [](std::string_view, std::string_view parameter,
@@ -127,7 +127,7 @@ TEST(ReplyParser, WhatIsNoCallIsText) {
   EXPECT_EQ(Parse(Family::kLlama, "<|python_tag|>print(1)"), "<|python_tag|>print(1)");
 }
 
-// The client could not use them.
+// A client could not use calls of tools that it did not offer.
 TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
   const std::pair<Family, std::string_view> kCalls[] = {
       {Family::kHermes, "<tool_call>\n{\"name\": \"nobody\", \"arguments\": {}}\n</tool_call>"},

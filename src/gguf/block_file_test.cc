@@ -39,7 +39,7 @@ std::vector<TensorSpec> Block() {
   return {TestTensor(kBlock + "attn_q.weight"), TestTensor(kBlock + "nextn.enorm.weight")};
 }
 
-// With copies of other types than the model's.
+// The block with copies of the model's tensors, of other types.
 std::vector<TensorSpec> Companion() {
   auto specs = With(With(Block(), "output_hc_fn.weight"), "output_norm.weight");
   specs.push_back({"token_embd.weight", TensorType::kF16, {8, 2}});

@@ -24,7 +24,7 @@ class Texts {
     EXPECT_TRUE(grammar_.Finish().ok());
     matcher_.emplace(grammar_);
   }
-  // As in JSON.
+  // Whether the grammar matches the text; escapes are as in JSON.
   bool Has(std::string_view text) {
     StateId state = matcher_->start();
     for (const char c : text) state = matcher_->Next(state, static_cast<uint8_t>(c));

@@ -89,7 +89,7 @@ TEST(ReplacementTemplate, OfPhi4MiniWritesToolsAndCalls) {
             "{\"name\": \"g\", \"arguments\": {}}]<|/tool_call|><|end|><|tool|>2<|end|><e>");
 }
 
-// Like V3.1's: all texts of the system together, and no tools.
+// A template like V3.1's: it joins all system texts, and has no tools.
 constexpr std::string_view kV31 =
     "{%- set said = namespace(text='', gap='') -%}{%- for m in messages if m.role == 'system' -%}"
     "{%- set said.text = said.text + said.gap + m.content -%}{%- set said.gap = '\n\n' -%}"
@@ -135,7 +135,7 @@ TEST(ReplacementTemplate, OfDeepSeek31IsTheFilesOwnWithoutTools) {
       {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"},
       {"role": "assistant", "content": "", "tool_calls": [
         {"function": {"name": "f", "arguments": "{}"}}]}]})";
-  // Its own first bytes stay, whatever they are.
+  // The first bytes of the text stay, whatever they are.
   for (const char* begin : {"", "\n", "\n\n", "  ", " \n ", "  {% if true %}\n x{% endif %}\n",
                             "{%- if true %} x{% endif %}", "{# a #}\n", "\r\n\t", "{{ 'x' }}\n"}) {
     const std::string source = begin + std::string(kV31);
@@ -151,9 +151,9 @@ TEST(ReplacementTemplate, OfDeepSeek31IsTheFilesOwnWithoutTools) {
 TEST(ReplacementTemplate, OfDeepSeek31IsForItsTemplateOnly) {
   EXPECT_NE(ReplacementTemplate("deepseek32", kV31), "");
   EXPECT_EQ(ReplacementTemplate("llama", kV31), "");
-  // A template with tools is good.
+  // A template with tools is not replaced.
   EXPECT_EQ(ReplacementTemplate("deepseek2", std::string(kV31) + "{{ tools | tojson }}"), "");
-  // V3 and R1, whose calls are in fences, and V2, which has none.
+  // Nor are those of V3 and R1, whose calls are in fences, and V2, which has no calls.
   EXPECT_EQ(ReplacementTemplate("deepseek2", std::string(kV31) + "\n```json\n"), "");
   EXPECT_EQ(ReplacementTemplate("deepseek2", "{{ messages[0].content }}"), "");
   EXPECT_EQ(ReplacementTemplate("deepseek2", FallbackTemplate("deepseek32")), "");
@@ -352,7 +352,7 @@ TEST(DeepSeek32Template, ToolsStandBehindWhatTheSystemSaysFirst) {
               StartsWith("\n\n## Tools\n\n"));
 }
 
-// Their results have a place of their own, after which thoughts continue.
+// Results of calls have a place of their own, after which thoughts continue.
 TEST(DeepSeek32Template, ToolsAreCalledAndAnswer) {
   const auto text = [](const std::string& more) {
     return Render32("{" + more + R"("add_generation_prompt": true, "messages": [

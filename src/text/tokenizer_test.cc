@@ -96,7 +96,7 @@ TEST(TokenizerTest, BeginsAndEndsATextWhereTheModelWantsIt) {
   EXPECT_THAT(Spelled(*tokenizer, "the", {.add_special = true}),
               ElementsAre("<|start|>", "the", "<|end|>"));
   EXPECT_THAT(Spelled(*tokenizer, "", {.add_special = true}), ElementsAre("<|start|>", "<|end|>"));
-  // Tokens that the text has itself stay: there are two.
+  // A token in the text stays, so there are two.
   EXPECT_THAT(Spelled(*tokenizer, "<|start|>the", {.add_special = true, .parse_special = true}),
               ElementsAre("<|start|>", "<|start|>", "the", "<|end|>"));
   EXPECT_EQ(Back(*tokenizer, "<|start|>the<|end|>", {.add_special = true, .parse_special = true}),
