@@ -29,8 +29,8 @@ std::vector<uint8_t> SomeBytes(size_t size) {
   return bytes;
 }
 
-// Types whose packed matrices are whole cache lines, one whose are not, and one that is packed as
-// another type.
+// The types have packed matrices that are whole cache lines, one that is not, and one that is
+// packed as another type.
 TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
   ThreadPool pool(2);
   Context context{pool, kernels::FastestIsa()};

@@ -283,7 +283,7 @@ TEST_P(AttentionTest, NoIntegerOverflows) {
   }
 }
 
-// One call, one call per row, one per page, and any order of rows: the same bits.
+// The bits are the same with one call, one call per row, one per page, and any order of rows.
 TEST_P(AttentionTest, CompanionsAndPiecesChangeNothing) {
   for (const KvType type : kTypes) {
     const Problem problem = MakeProblem(type, 24, 40, 500, Causal(500, 120, 3, 300, 7), 5);

@@ -48,7 +48,7 @@ struct Head {
   DeltaRun run;
 };
 
-// By the definition: the state decays, and then adds what is missing for the new value.
+// The definition: the state decays, and then the difference to the new value is added.
 TEST(Delta, TheReferenceFollowsTheDefinition) {
   constexpr size_t kTokens = 20, kKeys = 24, kValues = 32;
   Head head(kTokens, kKeys, kValues);
@@ -86,7 +86,7 @@ TEST_P(DeltaIsa, RunsAreTheReferences) {
   }
 }
 
-// For every cut of the tokens, with and without outputs.
+// The tokens are cut at every place, with and without outputs.
 TEST_P(DeltaIsa, CutsChangeNothing) {
   Head whole(9, 32, 64), cut(9, 32, 64);
   table_.run(whole.run);

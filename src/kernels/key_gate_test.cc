@@ -67,7 +67,7 @@ TEST(KeyGate, OneThatFitsCountsFullyOneThatDoesNotHardly) {
   EXPECT_GT(GateOf(rows, 1e-20f), 0.99f);
   for (float& number : rows.key) number = -number;
   EXPECT_LT(GateOf(rows, 1e-20f), 0.01f);
-  // A product of zero: about a half, by the smallest root.
+  // A product of zero gives about a half, by the smallest root.
   for (float& number : rows.key) number = 0.0f;
   EXPECT_NEAR(GateOf(rows, 1e-20f), 0.50025, 1e-5);
 }

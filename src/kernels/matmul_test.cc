@@ -117,7 +117,7 @@ TEST_P(MatmulTest, EveryNumberOfColumnsOnEveryInstructionSet) {
   }
 }
 
-// More of each than any instruction set computes at a time.
+// There are more rows and columns than any instruction set computes at a time.
 TEST_P(MatmulTest, ManyRowsAndColumnsOnEveryInstructionSet) {
   const size_t columns = ColumnMultiple(GetParam()) == 1 ? 1100 : 1280;
   ExpectSameAsReference(GetParam(), 147, columns, 150, TestValues::kPlain, TestValues::kPlain, 1);

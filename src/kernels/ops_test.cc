@@ -59,7 +59,7 @@ TEST_P(OpsTest, MapsEqualTheReference) {
   }
 }
 
-// One float in 4099 of all there are (the step is odd, so low bits vary), in both signs.
+// Computes one in 4099 of all floats (the step is odd, so low bits vary), with both signs.
 TEST_P(OpsTest, FunctionsEqualTheReferenceOverTheWholeRange) {
   constexpr size_t kBatch = 4096;
   std::vector<float> x(kBatch);

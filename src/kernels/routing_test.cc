@@ -73,7 +73,7 @@ TEST(RoutingTest, SelectionIsAStableSort) {
   }
 }
 
-// Every expert of the best groups, by the definition.
+// The definition: experts are chosen from all those of the best groups.
 TEST(RoutingTest, GroupsAreChosenBeforeExperts) {
   Random random(5);
   for (const uint32_t groups : {1u, 2u, 8u, 64u}) {

@@ -89,7 +89,7 @@ TEST_F(ColumnsTest, ACutChunkHasTheSameRows) {
   const auto cut = CutKvChunk(ParseKvChunk(whole_).value(), part.columns()).value();
   EXPECT_LT(cut.size(), whole_.size());
   EXPECT_EQ(ThroughPart(part, cut), ThroughPart(part, whole_));
-  // And a part of a part.
+  // A part of a part is cut in the same way.
   const Layout less = Part(2, 3);
   EXPECT_EQ(ThroughPart(less, cut), ThroughPart(less, whole_));
 }

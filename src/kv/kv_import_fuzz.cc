@@ -19,7 +19,7 @@ T Take(ByteReader& in) {
   return value.ok() ? *value : T{0};
 }
 
-// Mostly the right value, so that the rest is checked, too.
+// Returns the right value in most cases, so that later checks are reached, too.
 uint32_t TakeNear(ByteReader& in, uint32_t right) {
   const auto byte = Take<uint8_t>(in);
   if (byte < 128) return right;

@@ -12,7 +12,7 @@
 namespace aster::kv {
 namespace {
 
-// Which rows are needed, and so which pages, by the definition.
+// Compares the needed rows and pages with their definition.
 void CheckNeeds(const StreamChoice& choice) {
   const Layout layout = MakeLayout(8, 0, {{choice}});
   const Stream& stream = layout.streams(0)[0];
@@ -140,7 +140,7 @@ TEST(Layout, DescribesItself) {
             "model 00000000, pages of 8; layer 0: nothing");
 }
 
-// The bound that admission uses holds at any time, and is not much too high.
+// The bound that admission uses always holds, and is not much too high.
 TEST(Layout, TablesStayWithinTheBytesThatAreForeseen) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     const Layout layout = make();

@@ -185,7 +185,8 @@ TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {
   twin.Adopt(wanted);
   EXPECT_EQ(twin.length(), 32u);
   twin.Verify();
-  // From the middle of a page, which is replaced; not along another history.
+  // A sequence also adopts from the middle of a page, which is replaced, but not along another
+  // history.
   twin.Truncate(20);
   twin.Adopt(Tokens(47));
   EXPECT_EQ(twin.length(), 32u);
@@ -286,7 +287,7 @@ TEST(PageTable, RewindsToALengthThatEveryStreamHolds) {
     EXPECT_EQ(twin.table().Truncate(97), 16u);
     twin.TakeLengths(Tokens(100));
     twin.Verify();
-    // The same where another computation takes them back.
+    // The same happens when another computation rewinds them.
     const uint32_t last = layout.layer_count() - 1;
     ASSERT_TRUE(twin.Compute({0, last}, Tokens(84, 116)));
     ASSERT_TRUE(twin.Compute({last, last + 1}, Tokens(81, 116)));
@@ -313,7 +314,7 @@ TEST(PageTable, WindowsHoldConstantMemory) {
   EXPECT_FALSE(twin.table().Page(0, 1));
 }
 
-// Any chunking holds the same rows for the computation that comes next.
+// Whatever the chunks were, the rows for the next computation are the same.
 TEST(PageTable, RewindsWithinTheSlackAndSaysHowFarOtherwise) {
   const Layout layout = MakeLayout(8, 5, {{{.window = 20, .sinks = 3}}, {{}}});
   Pool pool(kPlenty);

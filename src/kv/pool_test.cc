@@ -114,7 +114,7 @@ TEST(PoolOnDevice, OneEmptyBlockIsKept) {
   EXPECT_EQ(device.mapped_bytes, 64 * kPage);
 }
 
-// Also where a block has pages that were never used.
+// The same with blocks that have pages that were never used.
 TEST(PoolOnDevice, MemoryOfOneSizeServesAnother) {
   DevicePagesForTest device;
   Pool pool(32 * kPage, nullptr, device);
@@ -173,7 +173,7 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
   EXPECT_FALSE(pool.Allocate(kPage).ok());
 }
 
-// Of both kinds the page that was unused for longest is evicted first.
+// Slid-out pages are evicted before other cached ones; of each kind, the one unused for longest.
 TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
   Pool pool(4 * kPage);
   Published(pool, 1);
@@ -233,7 +233,7 @@ TEST(Pool, APageWithMoreRowsTakesTheName) {
   EXPECT_EQ(HostPage(few.address()), HostPage(more.address()));
   few = {};
   more = {};
-  // Also if there is no reference to the page with fewer rows.
+  // The page with fewer rows is replaced even if it has no reference.
   PageRef whole = pool.Allocate(kPage).value();
   EXPECT_EQ(whole.first_row(), 0u);
   pool.Publish(whole, Key(1));
@@ -254,7 +254,7 @@ TEST(Pool, TheSameContentIsKeptOnce) {
   pool.Publish(second, Key(1));  // once more changes nothing
   EXPECT_EQ(HostPage(second.address()), HostPage(first.address()));
 
-  // Also if there is no reference to the first one any more.
+  // The first page is found even if it has no reference any more.
   {
     const PageRef dropped = Published(pool, 2);
   }

@@ -24,7 +24,7 @@ std::vector<int32_t> TokensOfText(size_t count) {
   return tokens;
 }
 
-// Whether a KV chunk of a stream of them ends there.
+// Whether a KV chunk of the stream ends at this offset.
 bool KvChunkEndsAt(Bytes stream, size_t offset) {
   ByteReader in(stream);
   while (!in.at_end() && in.offset() < offset) {
@@ -294,7 +294,7 @@ TEST_F(Transfer, CarriesOnlyRowsThatAreReadLater) {
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 48), 2), 4u * 16);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 48), 2), 0u);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {0, 1}, 0, 48), 0), 23u * 8);
-  // In the middle of a row, its inputs so far, and those that positions shortly before need.
+  // In the middle of a row: its inputs so far, and those that positions shortly before need.
   source_->Compute(all_, TokensOfText(5));
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 53), 2), 5u * 8);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 53), 2), 9u * 16);

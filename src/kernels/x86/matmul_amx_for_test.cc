@@ -34,7 +34,7 @@ float Widened(const uint8_t* bfloat16) {
   return value;
 }
 
-// By Intel's pseudo-code, in the float mode of the thread.
+// Tiles by Intel's pseudo-code, in the float mode of the thread.
 template <TestTiles kind>
 struct EmulatedTiles {
   static void Configure(const TileSizes& sizes) {

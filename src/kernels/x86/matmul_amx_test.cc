@@ -61,7 +61,7 @@ TEST_P(EmulatedAmxTest, EveryBatchSize) {
   }
 }
 
-// Whole and partial groups, several sets of rows.
+// The batches have whole and partial groups, and several sets of rows.
 TEST_P(EmulatedAmxTest, ManyRows) {
   for (const size_t batch : {513, 511, 512, 1041}) {
     if (kSanitized && batch != 513) break;

@@ -288,7 +288,7 @@ TEST_P(Blocks, LayersOfSeveralBackEndsAreTapped) {
 }
 
 TEST_P(Blocks, AgreeWithTheirDescription) {
-  // Longer and shorter than the window of DeepSeek V4's layers.
+  // One length is longer than the window of DeepSeek V4's layers, one is shorter.
   for (const size_t length : {75u, 11u}) {
     kv::PageTable table = NewTable();
     ASSERT_TRUE(Follow(table, 0, length).ok());
@@ -330,7 +330,7 @@ TEST_P(Blocks, ADraftTokenDependsOnAllThatIsKnown) {
   kv::PageTable table = NewTable(), other = NewTable();
   ASSERT_TRUE(Follow(table, 0, 40).ok());
   const auto drafted = Draft(table, 40);
-  // Another context, another newest token.
+  // Another context gives other draft tokens, and so does another newest token.
   ASSERT_TRUE(Follow(other, 1, 40).ok());
   const auto elsewhere = Draft(other, 40);
   EXPECT_NE(drafted.back(), elsewhere.back());

@@ -28,7 +28,7 @@ TEST(Shape, OfDeepSeek2SurvivesItsMetadata) {
   EXPECT_EQ(read->experts.dense_layers, 1u);
   const double magnitude = 1.0 + 0.1 * std::log(32.0);
   EXPECT_NEAR(AttentionScaleOf(*read), magnitude * magnitude / std::sqrt(192.0), 1e-7);
-  // As in files until 2025.
+  // Files until 2025 have joined tensors.
   Shape joint = shape;
   joint.kinds.fused = true;
   const auto older = ReadBack(MetadataOf(joint));
@@ -103,7 +103,7 @@ TEST(Shape, GlmDsaOfAnotherKindIsRefusedByName) {
   EXPECT_FALSE(refused("attention.indexer.types", std::vector<uint32_t>{1, 1, 1, 0}));
 }
 
-// The only keys of its index.
+// These are the only keys of its index.
 TEST(Shape, OfDeepSeek32SurvivesItsMetadata) {
   const Shape shape = ShapeOfPreset("deepseek-v3.2").value();
   const gguf::MetadataBuilder metadata = MetadataOf(shape);

@@ -71,7 +71,7 @@ TEST_F(Delta, EveryCutGivesTheSame) {
     EXPECT_EQ(runner_.Logits(tokens_, chunk), expected_) << chunk;
 }
 
-// As with drafts: a few tokens are removed, and others follow.
+// As with draft tokens, a few tokens are removed, and others follow.
 TEST_F(Delta, TokensThatAreTakenBackLeaveNothing) {
   kv::PageTable table = runner_.NewTable();
   ASSERT_TRUE(GoesOn(table, 100));
@@ -192,7 +192,7 @@ TEST_F(Delta, CompanionsInABatchChangeNothing) {
   }
 }
 
-// Also with the reference kernels, and cut between layers.
+// The reference kernels and slices of the layers give the same bits, too.
 TEST_F(Delta, EveryInstructionSetAndSliceGivesTheSame) {
   for (const kernels::Isa isa : kernels::AvailableIsas()) {
     Runner runner(model_.files(), Slice::Whole(shape_), 1, isa);

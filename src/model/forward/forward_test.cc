@@ -234,7 +234,7 @@ TEST(Forward, RowsThatNothingAsksForEndWithTheirKeysAndValues) {
     const auto first = all.begin() + static_cast<ptrdiff_t>(19 * shape.vocab_size);
     EXPECT_EQ(some, std::vector<float>(first, all.end())) << ArchName(shape.arch);
     EXPECT_TRUE(logits_of(std::vector(3, Wanted::kNone)).empty());
-    // All rows twice, except in the last layer: there 11 and none.
+    // All rows are computed twice; in the last layer 11 of the first run and none of the second.
     const uint64_t layers = shape.layer_count - shape.experts.dense_layers;
     const uint64_t expected = shape.experts.count == 0 ? 0 : (60 * (layers - 1) + 11) * used;
     EXPECT_EQ(use.choices() - before, expected) << ArchName(shape.arch);
@@ -421,8 +421,8 @@ TEST(Forward, ADeepSeek2OfAnotherKindAgreesWithTheTextbook) {
   expect_truth(shape);
 }
 
-// Except for rows that the index ranks so alike that f16 decides between them, and for rows after
-// such a one.
+// Most rows must agree with the reference. The others are those for which the index ranks rows so
+// alike that f16 decides between them, and the rows after such a one.
 void ExpectTheTextbooksChoice(Arch arch) {
   Shape shape = SmallShape(arch);
   UseAllExperts(shape);

@@ -92,7 +92,7 @@ TEST(WeightSizes, ATypeThatDoesNotFitIsAnError) {
   EXPECT_FALSE(SizesOf(Place::kMemory, shape, q4_k).ok());
 }
 
-// For any rows; types of DeepSeek V4's experts only in that family.
+// Published mixes exist for every preset; types of DeepSeek V4's experts only in that family.
 TEST(WeightSizes, EveryPresetHasThem) {
   for (const auto& [name, summary, shape] : Presets()) {
     for (const PublishedMix& mix : PublishedMixes(shape)) {

@@ -119,7 +119,7 @@ TEST(GroupPart, PartsOwnExpertsAndSomeAreOnAll) {
                       .dims = {shape.embedding, shape.experts.feed_forward, count},
                       .layer = 0};
   EXPECT_EQ(BytesOfPart(second, shape, up, 1 << 20), 1u << 19);
-  // The same number of each part's if the list is empty.
+  // If the list is empty, the same number of each part's experts is replicated.
   second.replicas = 2;
   EXPECT_EQ(ReplicatedExperts(second, shape, 0),
             (std::vector<uint16_t>{static_cast<uint16_t>(count / 4),

@@ -180,7 +180,7 @@ class Reference {
     return x;
   }
 
-  // Inputs of a half's weights: those before it, those after it, and the square.
+  // The inputs of a half's weights: those before it, those after it, and the square.
   Row Mixed(const std::string& name, const Rows& streams) {
     const size_t n = streams.size();
     Row flat;

@@ -62,7 +62,7 @@ void Turn(std::span<double> x, const Row& frequencies, double position) {
   }
 }
 
-// By its definition: signs by the number of ones that two indices share.
+// The definition: the sign depends on the number of ones that two indices share.
 void Hadamard(std::span<double> x) {
   Row y(x.size());
   for (size_t i = 0; i < x.size(); ++i) {

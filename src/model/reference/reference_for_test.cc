@@ -94,13 +94,13 @@ class Reference {
   bool IsQwenNext() const { return shape_.recurrence.full_every > 0; }
   bool IsPhi() const { return shape_.arch == Arch::kPhi3; }
   bool IsGemma() const { return shape_.arch == Arch::kGemma2 || shape_.arch == Arch::kGemma3; }
-  // The last of every few layers sees all; the others have a window, and in Gemma another RoPE.
+  // The last layer of every few sees all rows; the others have a window, and in Gemma another RoPE.
   bool HasWindow() const {
     if (IsPhi()) return shape_.sliding_window > 0;
     return shape_.full_every > 0 && layer_ % shape_.full_every != shape_.full_every - 1;
   }
 
-  // With a norm before and one after each half.
+  // Each half has a norm before it and one after it.
   void GemmaLayer(Row& x, size_t position) {
     const Row attended = Attention(Normalised(x, "attn_norm.weight"), position);
     Add(x, Normalised(attended, "post_attention_norm.weight"));
@@ -211,7 +211,7 @@ class Reference {
     Row query = IsQwenNext() ? GatedQuery(x, gate) : Project(x, "attn_q", shape_.head_count, 0);
     Row key = Project(x, "attn_k", key_heads, shape_.head_count);
     FinishHeads(query, "attn_q_norm.weight", position);
-    // Mistral 3: grows with every multiple of the original context.
+    // In Mistral 3 queries grow with every multiple of the original context.
     if (shape_.temperature > 0) {
       const auto stretch = static_cast<double>(position / shape_.rope.original_context);
       Scale(query, 1.0 + double{shape_.temperature} * std::log(1.0 + stretch));

@@ -166,7 +166,7 @@ TEST_P(DeviceAttentionTest, WindowsAndSinks) {
   }
 }
 
-// Keys are turned while they are written.
+// RoPE is applied to keys while they are written.
 TEST_P(DeviceAttentionTest, TurnedHeads) {
   for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
     const AttentionCase of = {.type = type, .dim = 40, .pairs = 16};

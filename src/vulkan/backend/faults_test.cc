@@ -60,7 +60,7 @@ Result<Opened> Open(const Library& library, bool validate) {
   return opened;
 }
 
-// Uses every driver function of a back end once. With tables that are copied.
+// Uses every driver function of a back end once, with tables that are copied.
 Result<float> UseBackend(Kernels& kernels) {
   ThreadPool pool(1);
   compute::Context host{pool, kernels::FastestIsa()};
@@ -83,7 +83,7 @@ class BackendFaultsTest : public testing::TestWithParam<VkResult> {
   }
 };
 
-// Those that open a device and compile a shader fail in driver/faults_test.cc.
+// Calls that open a device or compile a shader fail in driver/faults_test.cc.
 TEST_P(BackendFaultsTest, EveryCallMayFail) {
   const auto real = Library::Open();
   if (!real.ok()) GTEST_SKIP() << real.error().message();
@@ -103,7 +103,8 @@ TEST_P(BackendFaultsTest, EveryCallMayFail) {
     if (GetParam() != VK_ERROR_DEVICE_LOST) {
       ExpectThatCallMayFail(*opened->kernels, call);
     } else if (tried.insert(calls[call]).second) {
-      // A device stays lost, and the next one compiles again: each function once.
+      // A device stays lost, and a new one compiles shaders again, so each function fails only
+      // once.
       FailCall(std::nullopt, VK_SUCCESS);
       const auto another = Open(library, validate);
       ASSERT_TRUE(another.ok()) << another.error().message();

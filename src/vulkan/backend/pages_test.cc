@@ -32,7 +32,7 @@ TEST_F(DevicePagesTest, BlocksBeginAsZeros) {
   EXPECT_EQ(ReadAll(*block), std::vector<uint8_t>(3 << 20, 0));
 }
 
-// In the order of the calls, also if several of them touch the same bytes.
+// Copies and writes happen in the order of the calls, even if several of them touch the same bytes.
 TEST_F(DevicePagesTest, WorkHappensInItsOrder) {
   DevicePages pages(device());
   const auto a = pages.Map(1 << 16).value();
@@ -61,7 +61,7 @@ TEST_F(DevicePagesTest, WorkHappensInItsOrder) {
   EXPECT_EQ(ReadAll(*a), want_a);
 }
 
-// More than may be staged at a time, and more than one block of uploads has.
+// The bytes are more than may be staged at a time, and more than a block of uploads has.
 TEST_F(DevicePagesTest, MuchIsWritten) {
   DevicePages pages(device());
   const auto block = pages.Map(40 << 20).value();

@@ -12,7 +12,7 @@ TEST_F(KernelTest, EveryFloatOperationHasTheReferencesBits) {
   for (uint64_t seed = 1; seed <= 3; ++seed) EXPECT_OK(CheckArithmetic(bench(), 20000, seed));
 }
 
-// Also on a device with a native fma.
+// This arithmetic works on a device with a native fma, too.
 TEST_F(KernelTest, FmaOfIntegersHasTheReferencesBits) {
   Arithmetic arithmetic = kernels().arithmetic();
   arithmetic.native_fma = false;

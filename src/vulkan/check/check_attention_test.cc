@@ -97,8 +97,8 @@ TEST_P(PagesTest, WindowsAndSinks) {
   Check(size, 4);
 }
 
-// Odd ones, ones that fill no group of 32, and ones that leave room for fewer rows: each with one
-// type or two, as a driver compiles the kernel anew for every dimension of every type.
+// Odd dimensions, ones that fill no group of 32, and ones that leave room for fewer rows: each with
+// one type or two, because a driver compiles the kernel for every dimension of every type.
 TEST_P(PagesTest, EveryDimension) {
   struct Dimensions {
     int key;
@@ -135,7 +135,8 @@ class FewRowsTest : public KernelTest {
   }
 };
 
-// Two stages of keys or four, two of values or four, one element of an invocation or two.
+// The dimensions take two or four stages of keys, two or four of values, and one or two elements
+// per invocation.
 TEST_F(FewRowsTest, EveryDimension) {
   struct Dimensions {
     int key;

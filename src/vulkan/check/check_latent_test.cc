@@ -14,7 +14,7 @@ using kernels::LatentRows;
 
 class LatentTest : public KernelTest {};
 
-// Whole groups and short ones, and rows of which none but the first begins at a word.
+// The formats have whole groups and short ones, and rows of which only the first begins at a word.
 TEST_F(LatentTest, RowsHaveTheReferencesBytes) {
   for (const LatentFormat& format :
        {LatentFormat{LatentRows::kF16, 48, 32}, LatentFormat{LatentRows::kF8, 64, 48},

@@ -19,7 +19,7 @@ using kernels::WeightType;
 
 class PrepareTest : public KernelTest, public testing::WithParamInterface<ActivationFormat> {};
 
-// Groups of rows that are whole and not, pieces that are whole and not.
+// Groups of rows and pieces are whole or partial.
 TEST_P(PrepareTest, RowsHaveTheReferencesBytes) {
   for (const uint32_t columns : {1u, 31u, 33u, 64u, 96u, 256u, 1000u, 1280u}) {
     if (GetParam() == ActivationFormat::kInt8Per256 && columns % 256 != 0) continue;
@@ -30,7 +30,7 @@ TEST_P(PrepareTest, RowsHaveTheReferencesBytes) {
   }
 }
 
-// Rows that are longer than a workgroup's shared memory; of one piece; of an incomplete piece.
+// The rows are longer than a workgroup's shared memory, of one piece, or of an incomplete piece.
 TEST_P(PrepareTest, NormedAndGatedRowsHaveTheReferencesBytes) {
   if (!CanPrepareFrom(GetParam())) GTEST_SKIP() << "prepared as they are only";
   for (const uint32_t columns : {33u, 256u, 4608u}) {
@@ -72,7 +72,8 @@ TEST_F(GroupTest, SlotsOfEachExpertStandTogether) {
 
 class ProductTest : public KernelTest, public testing::WithParamInterface<WeightType> {
  protected:
-  // The least columns that the type has, once, a few and many times; 8 units and one more.
+  // Three and nine times the smallest number of columns of the type; small and odd numbers for
+  // types without one.
   std::vector<uint32_t> Columns() const {
     const auto least = static_cast<uint32_t>(kernels::ColumnMultiple(GetParam()));
     if (least == 1) return {1, 2, 31, 33, 70};
@@ -94,7 +95,7 @@ class ProductTest : public KernelTest, public testing::WithParamInterface<Weight
 
 TEST_P(ProductTest, FewRowsHaveTheReferencesBits) { CheckEverySize({1, 2, 3, 5, 8}); }
 
-// As many steps as a workgroup loads in advance, and more; and sums that become denormal.
+// There are as many steps as a workgroup loads in advance, and more; and sums become denormal.
 TEST_P(ProductTest, FewLongRows) {
   for (const uint32_t rows : {1u, 2u, 8u}) {
     for (const CheckValues values : {CheckValues::kHostile, CheckValues::kVanishing})

@@ -25,7 +25,7 @@ ShaderSource SourceWith(const Mutation& mutation) {
   };
 }
 
-// Only the check that has to find it.
+// Runs only the check that has to find the mistake.
 Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mutation) {
   const ShaderSource source = SourceWith(mutation);
   if (mutation.check == "arithmetic") {
