@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr uint32_t kMost = 3;
 
-// Without an MTP block, which would draft instead if the drafter cannot.
+// A model without an MTP block, which would draft instead if the drafter cannot.
 model::Shape TargetOf(Arch arch) {
   model::Shape shape =
       arch == Arch::kDeepSeek4 ? model::SmallDeepSeek4({0, 4, 0, 128}) : model::SmallShape(arch);
@@ -29,14 +29,14 @@ model::Shape TargetOf(Arch arch) {
   return shape;
 }
 
-// Without a confidence, which would be low with random weights.
+// A drafter without a confidence, which would be low with random weights.
 model::BlockShape DrafterOf(const model::Shape& target) {
   model::BlockShape shape = model::PresetDrafterFor(target);
   shape.has_confidence = false;
   return shape;
 }
 
-// Files of the test, which outlive the model.
+// The test owns the files; they outlive the model.
 std::shared_ptr<const gguf::ModelFiles> Borrowed(const gguf::ModelFiles& files) {
   return {std::shared_ptr<const gguf::ModelFiles>(), &files};
 }
@@ -96,7 +96,7 @@ TEST_P(BlockDrafts, ChangeNoAnswer) {
     const std::vector<int32_t> prompt = model::RandomTokens(length, 300, length);
     for (const float temperature : {0.0F, 1.0F}) {
       const Said plain = Answer(scheduler, prompt, engine::DraftKind::kNone, temperature);
-      // By either name.
+      // Both names mean the drafter.
       for (const auto kind : {engine::DraftKind::kNextTokens, engine::DraftKind::kModel}) {
         const Said said = Answer(scheduler, prompt, kind, temperature);
         EXPECT_EQ(said.tokens, plain.tokens);
@@ -107,7 +107,7 @@ TEST_P(BlockDrafts, ChangeNoAnswer) {
   EXPECT_GT(drafted, 10u);
 }
 
-// Rows in any pieces, and only the window's, give the same draft tokens.
+// Draft tokens are the same if rows come in any pieces, and if only those of the window come.
 TEST_P(BlockDrafts, AreThoseOfTheRowsThatAreKnown) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
   auto first = proposers_.Make(RequestWith(engine::DraftKind::kNextTokens));
@@ -148,7 +148,8 @@ TEST_P(BlockDrafts, AreThoseOfTheRowsThatAreKnown) {
   EXPECT_TRUE(propose(missing).empty());
 }
 
-// At any time: the answer is the same, and tokens of the next one are drafted again.
+// The GPU is lost at any time: the answer is the same, and tokens of the next one are drafted
+// again.
 TEST_P(BlockDrafts, OutliveALostGpu) {
   const std::vector<int32_t> prompt = model::RandomTokens(30, 300, 1);
   engine::Scheduler plain(*model_, nullptr, clock_, {.proposers = &proposers_});

@@ -19,7 +19,8 @@ namespace {
 using engine::DraftKind;
 using testing::HasSubstr;
 
-// With streams and a window of 24, or with rows, states and a window that is longer than the texts.
+// MTP blocks with streams and a window of 24, or with rows, recurrent states and a window that is
+// longer than the texts.
 model::Shape WithNextBlock(model::Arch arch) {
   if (arch == model::Arch::kDeepSeek4) return model::SmallDeepSeek4({0, 4});
   model::Shape shape = model::SmallShape(arch);

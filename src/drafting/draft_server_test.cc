@@ -101,7 +101,7 @@ TEST_F(DraftServerTest, ALookUpIsAskedOnceForEachNewText) {
   auto drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));
   EXPECT_THAT(drafts[0].tokens, ElementsAre(999));
-  // It replies also without draft tokens, as it would otherwise count as silent.
+  // The server replies even without draft tokens, as it would otherwise count as silent.
   GoOn(6, 1, {999});
   drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));

@@ -147,7 +147,7 @@ TEST_F(RemoteProposersTest, DraftTokensThatAreLateAreOfUseAsFarAsTheyAgree) {
   Follow(*answer, {1, 2, 3});
   Draft(kFirst, 2, {3, 4, 5});
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
-  Draft(kFirst, 2, {9, 4, 5});  // of a text that continued differently
+  Draft(kFirst, 2, {9, 4, 5});  // for a text that continued differently
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
   EXPECT_THAT(said_, IsEmpty());
 }
@@ -210,7 +210,7 @@ TEST_F(RemoteProposersTest, OtherNodesAreNotListenedTo) {
   Draft(kFirst, 2, {3}, TestNode(5));
   EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
   EXPECT_THAT(said_, IsEmpty());
-  // The number is the first drafter's.
+  // The answer's number is the first drafter's.
   Draft(kFirst, 2, {3}, kSecond);
   EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
   ASSERT_THAT(said_, SizeIs(1));
@@ -364,7 +364,7 @@ TEST_F(RemoteProposersTest, OneThatIsFoundLaterIsUsedForTheNextAnswer) {
     EXPECT_THAT(source_->counts(), SizeIs(1));
     EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
   }
-  // It does not know the first answer.
+  // The drafter does not know the first answer.
   EXPECT_THAT(said_, IsEmpty());
   Draft(kFirst, 1, {2});
   EXPECT_THAT(said_, SizeIs(1));
@@ -420,12 +420,12 @@ TEST_F(RemoteProposersTest, OneThatIsThereKeepsItsPlace) {
   Look(100, kMostDrafters);
   for (int look = 0; look < 10; ++look) Look(100, 2 * kMostDrafters);
   network_.Take();
-  // Missed twice, it may be busy.
+  // A drafter that is missed twice may be busy.
   for (int look = 0; look < 2; ++look) Look(200, kMostDrafters);
   const auto answer = Answer();
   Follow(*answer, {1});
   for (const auto& [node, draft] : Begun()) EXPECT_LT(node.value.low, 100 + kMostDrafters);
-  // One that has disconnected need not be missed.
+  // A disconnected drafter is replaced without being missed first.
   source_->Handle(DownOf(TestNode(105)));
   Look(200, 1);
   Follow(*Answer(), {1});
@@ -483,7 +483,7 @@ TEST_F(RemoteProposersTest, AnAnswerGoesOnWithoutOneThatHasLostItsPlace) {
   EXPECT_THAT(Propose(*answer, {1}), ElementsAre(5));
   Follow(*answer, {1, 5});
   EXPECT_EQ(source_->counts().back().cancelled, 2u);
-  // But not for ever.
+  // Late messages are not tolerated for ever.
   for (int i = 0; i < 1000 && said_.empty(); ++i) Draft(lost, 1, {2, 3}, TestNode(100));
   EXPECT_THAT(said_, SizeIs(1));
 }
@@ -536,7 +536,7 @@ TEST_F(RemoteProposersTest, WithADraftServerWhateverIsUnderWay) {
       if (!drafts.empty()) {
         ++proposed;
         right += drafts.front() == next ? 1 : 0;
-        // It is the drafter's token for exactly this text.
+        // The draft token must be the drafter's for exactly this text.
         EXPECT_EQ(drafts.front(), text.back() + 1);
       }
       text.push_back(std::min(next, 900));

@@ -71,7 +71,7 @@ TEST(TextIndex, TheOldestAreForgotten) {
   for (int32_t i = 1; i < 10; ++i) index.Add(Numbers(1000 * i, 100));
   EXPECT_EQ(index.size(), 256u);
   EXPECT_THAT(Propose(index, {10, 11, 12, 13}), IsEmpty());
-  // Nearly everything that is kept is found.
+  // Nearly all kept texts are found.
   int found = 0;
   for (int32_t token = 9000; token < 9090; ++token) {
     const auto drafts = Propose(index, {token, token + 1, token + 2, token + 3}, 1);

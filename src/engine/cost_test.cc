@@ -75,7 +75,7 @@ TEST(CostTest, TheWindowBoundsWhatIsRead) {
   EXPECT_DOUBLE_EQ(KvReadBytes(shape, windowed, windowed.all_layers(), 5000), 104 * row);
 }
 
-// Compressed rows that an index has chosen, and all rows of the index.
+// A token reads the compressed rows that an index has chosen, and all rows of the index.
 TEST(CostTest, AnIndexBoundsWhatIsRead) {
   const model::Shape shape = model::SmallDeepSeek4({0, model::kShortRatio, model::kLongRatio});
   const auto layout =

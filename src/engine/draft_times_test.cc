@@ -127,7 +127,7 @@ TEST(DraftTimes, AMachineThatIsSlowForAMomentDoesNotMakeDraftsPay) {
     DraftLength length(1, &times);
     double drafted_ns = 0;
     for (uint32_t step = 0; step < 40'000; ++step) {
-      // By time, not by steps.
+      // The machine is slow for some time, not for some steps.
       const bool is_slow = std::fmod(drafted_ns, 400e6) < 14e6;
       const uint32_t drafts = length.Next();
       const uint32_t accepted = drafts > 0 && random.NextDouble() < 0.9 ? 1 : 0;
@@ -321,7 +321,7 @@ TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
 }
 
 TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
-  // The first costs little, and further ones much, as if each is a step of the drafter.
+  // The first draft token costs little, and further ones much, as if each is a step of the drafter.
   DraftTimes times;
   EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u);
   LearnWarmSteps(times);

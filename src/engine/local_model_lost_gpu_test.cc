@@ -66,7 +66,7 @@ TEST_F(LostGpuTest, AtEachBatch) {
   uint64_t batches = 0;
   for (bool is_lost = true; is_lost; ++batches) {
     SCOPED_TRACE(batches);
-    // Half of the layers, or all of them.
+    // Half of the layers are on the GPU, or all of them.
     const auto model = LoadTiny(OneGpu({.batches = batches}), 1 + batches % 2);
     EXPECT_EQ(Answers(*model), wanted_);
     is_lost = model->replacements() == 1;
@@ -121,7 +121,8 @@ TEST_F(LostGpuTest, WhileLogitsAreComputedEachIsPassedOnOnce) {
   EXPECT_EQ(model->replacements(), 1u);
 }
 
-// While weights are written: the processor takes over, whatever number of layers was wanted.
+// The GPU is lost while weights are written: the processor takes over, however many layers were
+// wanted.
 TEST_F(LostGpuTest, WhileItIsLoaded) {
   for (const std::optional<uint32_t> layers : {std::optional<uint32_t>(), std::optional(2u)}) {
     const Plans plans = OneGpu({.bytes = 0});
@@ -136,7 +137,7 @@ TEST_F(LostGpuTest, WhileItIsLoaded) {
   }
 }
 
-// The other one keeps its layers.
+// The other GPU keeps its layers.
 TEST_F(LostGpuTest, OneOfTwoWhileTheyAreLoaded) {
   const Plans plans = {std::make_shared<FakeGpuPlan>(FakeGpuPlan{.said_bytes = 1, .bytes = 0}),
                        std::make_shared<FakeGpuPlan>(FakeGpuPlan{.said_bytes = 1})};

@@ -64,7 +64,7 @@ TEST(GpuLayers, AreSharedOutByRoom) {
   EXPECT_EQ(share(10, {kUnlimited, kUnlimited}), (Shares{5, 5}));
   EXPECT_EQ(share(10, {0, 0}), (Shares{0, 0}));
   EXPECT_EQ(share(3, {}), Shares());
-  // All of them, and no device has more than its room.
+  // All layers are placed, and no device has more than fit there.
   for (uint32_t layers = 0; layers <= 12; ++layers) {
     const Shares shares = share(layers, {7, 2, 3});
     EXPECT_EQ(shares[0] + shares[1] + shares[2], layers);
@@ -86,7 +86,7 @@ TEST(GpuLayers, SharesBeginWhereTheModelCanBeCut) {
         EXPECT_TRUE(shape.can_begin(begin)) << layers << " layers begin at " << begin;
       }
       EXPECT_GE(begin + layers, shape.layer_count);
-      // No fewer than necessary.
+      // No more layers are left out than necessary.
       for (uint32_t more = shape.layer_count - layers; more < begin; ++more)
         EXPECT_FALSE(shape.can_begin(more)) << layers;
     }
@@ -140,7 +140,7 @@ TEST(LocalModel, PagesAreSharedOutAsLayersAre) {
   EXPECT_EQ(whole->gpu_count(), 0u);
   EXPECT_EQ(split->gpu_layers(), 1u);
   EXPECT_LT(split->packed_bytes(), whole->packed_bytes());
-  // Whole pages of all layers: a little less than the budget.
+  // The pages are whole, so they take a little less than the budget.
   EXPECT_LE(split->memory().budget_bytes, whole->memory().budget_bytes);
   EXPECT_GE(split->memory().budget_bytes, whole->memory().budget_bytes * 9 / 10);
 }
@@ -161,7 +161,7 @@ TEST(LocalModel, AsManyLayersAsFitAreChosen) {
   EXPECT_EQ(layers(kUnlimited, 0), 0u);
 }
 
-// Main memory has a limit, and a GPU that shares it counts there.
+// Main memory has a limit, and the memory of a GPU that shares it counts, too.
 TEST(LocalModel, MainMemoryIsNotOverfilled) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
@@ -174,7 +174,7 @@ TEST(LocalModel, MainMemoryIsNotOverfilled) {
   const auto half = load(1, {}, 0).value();
   EXPECT_LT(half->main_memory_bytes(), kv * 3 / 4);
   EXPECT_GT(half->gpu_memory_bytes(), kv / 4);
-  // Half of the pages and the weights beside them; not all of them.
+  // The limit holds half of the pages with the weights, but not all pages.
   const uint64_t limit = kv * 3 / 4;
   EXPECT_TRUE(load(1, {}, limit).ok());
   const auto refused = load(0, {}, limit);

@@ -105,7 +105,7 @@ TEST(ComputeRowsTest, EveryRowIsTheModelsOwn) {
                   models, tokens, 75,
                   [&](size_t position, std::span<const std::span<const float>> rows) {
                     positions.push_back(position);
-                    // Both are the same model, whose logits are those of its last run.
+                    // Both are the same model, so they share the logits of its last run.
                     EXPECT_TRUE(
                         std::equal(rows[1].begin(), rows[1].end(),
                                    expected.begin() + static_cast<ptrdiff_t>(position) * 300));

@@ -24,7 +24,7 @@ constexpr Pooling kPoolings[] = {Pooling::kLast, Pooling::kFirst, Pooling::kMean
 std::vector<float> PooledRows(Pooling pooling) {
   Pooler pooler(pooling);
   const float rows[][2] = {{1, 8}, {3, 2}, {5, 2}};
-  // For the last token it only needs that row.
+  // Pooling of the last token needs only the last row.
   if (pooling != Pooling::kLast) {
     pooler.Add(rows[0]);
     pooler.Add(rows[1]);
@@ -54,7 +54,7 @@ class EmbedTest : public testing::Test {
                                            uint64_t memory_bytes = uint64_t{1} << 28) {
     const auto model = tiny_.Make(memory_bytes);
     Scheduler scheduler(*model, &tiny_.tokenizer(), clock_, options);
-    // Pages of other requests are cached, too.
+    // The cache also has pages of other requests.
     static_cast<void>(Embed(scheduler, std::span(texts_).first(2), pooling).value());
     return Embed(scheduler, texts_, pooling).value();
   }
@@ -131,7 +131,7 @@ TEST_F(EmbedTest, RowsBehindAKnownBeginningAreComputedAlone) {
                               return Ok();
                             })
                   .ok());
-  // A sequence that has computed the text, or half of it, or nothing.
+  // The sequence has computed the text, half of it, or nothing.
   for (const uint32_t known : {length, length / 2, 0u}) {
     for (const uint32_t first : {0u, 1u, length / 2, length - 1}) {
       Sequence sequence = scheduler.NewSequence();

@@ -47,7 +47,7 @@ TEST(PrefillBudget, ASlowModelHasShortStepsSoon) {
   EXPECT_LE(RunSteps(budget, 1, slow), 750);
   EXPECT_LE(RunSteps(budget, 3, slow), 750);
   EXPECT_EQ(budget.tokens(), 16u);
-  // And stays there.
+  // The budget stays there.
   EXPECT_LE(RunSteps(budget, 500, slow), 750);
   EXPECT_EQ(budget.tokens(), 16u);
 }
@@ -68,7 +68,7 @@ TEST(PrefillBudget, GrowsWhereFewTokensAreDear) {
   EXPECT_EQ(budget.tokens(), 256u);
 }
 
-// Frames of a route are in flight while the budget changes.
+// When the budget changes, frames of a route with the earlier budget are in flight.
 TEST(PrefillBudget, StepsOfAnEarlierBudgetSayNothing) {
   PrefillBudget budget(256, kLongestNs);
   budget.Note(16, 160 * kNsPerMs);
@@ -89,7 +89,7 @@ TEST(PrefillBudget, StepsThatReadAllWeightsStayLong) {
   // Only a try every now and then is short.
   EXPECT_GT(tokens, uint64_t{385} * 256);
   EXPECT_LT(tokens, uint64_t{400} * 256);
-  // From memory, small steps are worth it.
+  // When weights come from memory, small steps pay.
   RunSteps(budget, 400, [](uint32_t count) { return count * 10; });
   EXPECT_EQ(budget.tokens(), 64u);
 }

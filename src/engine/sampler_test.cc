@@ -185,7 +185,7 @@ TEST(Sampler, PenaltiesChangeTheGreedyChoice) {
   SamplingOptions options = kLikeliest;
   options.repetition_penalty = 2;
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0}), 1);
-  // Out of the window: no penalty.
+  // The token has left the window, so it has no penalty.
   options.penalty_window = 2;
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0, 2, 2}), 0);
   options = kLikeliest;

@@ -33,7 +33,7 @@ class World {
  public:
   explicit World(uint64_t seed) : random_(seed), proposers_(seed) {
     if (Chance(3)) memory_ = {.window = 100 + Below(100), .sinks = Chance(2) ? 4u : 0u};
-    // Hardly enough for the longest, or plenty.
+    // Memory is hardly enough for the longest request, or plenty.
     is_tight_ = Chance(2);
     memory_bytes_ = kBytesOfPage * (is_tight_ ? 6 + Below(2) : 1000);
     const uint32_t chunks[] = {1, 7, 64, 128, 300, 512};

@@ -54,7 +54,7 @@ class SchedulerTest : public testing::Test {
     scheduler_.emplace(*model_, &tiny_.tokenizer(), clock_, options);
   }
 
-  // Ready to be submitted, greedy.
+  // Prepares a greedy request, which is not submitted yet.
   Asked& Prepare(std::vector<int32_t> prompt, uint64_t max_tokens = 5) {
     Asked& asked = *asked_.emplace_back(std::make_unique<Asked>(*model_));
     asked.sequence.SetHistory(prompt);
@@ -93,7 +93,7 @@ class SchedulerTest : public testing::Test {
   std::optional<Scheduler> scheduler_;
 };
 
-// Its time depends on the computed tokens of a sequence: each takes as long as on a slow machine.
+// A clock on which each computed token of a sequence takes as long as on a slow machine.
 class SlowClock final : public VirtualClock {
  public:
   explicit SlowClock(const Sequence& sequence) : sequence_(sequence) {}
@@ -136,7 +136,7 @@ TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
     ASSERT_TRUE(scheduler_->Step().ok());
     EXPECT_EQ(answer.listener.answer().tokens.size(), step);
   }
-  // It does not hold up a short prompt that comes later, either.
+  // The long prompt does not delay a short one that comes later either.
   EXPECT_TRUE(small.listener.finished());
   EXPECT_FALSE(first.listener.finished());
   RunToEnd();
@@ -190,7 +190,7 @@ TEST_F(SchedulerTest, AConversationGoesOnWhereItWas) {
   RunToEnd();
   EXPECT_EQ(second.answer(), AnswerAlone(asked.request, history));
   EXPECT_EQ(second.finish().counts.cached, 57u);
-  // The same again: nothing is pending, and still there is an answer.
+  // With the same text again nothing is pending, and there is still an answer.
   asked.sequence.Rewind(57);
   EXPECT_TRUE(asked.sequence.pending().empty());
   Listener third;
@@ -410,7 +410,7 @@ TEST_F(SchedulerTest, CallbacksMaySubmitAndCancelButNotStep) {
   EXPECT_EQ(chatty.listener.finish().reason, FinishReason::kCancelled);
   EXPECT_EQ(chatty.listener.answer().tokens.size(), 6u);
   EXPECT_EQ(victim.listener.finish().reason, FinishReason::kCancelled);
-  // Cancelled by an older one's callback, it gets no token in that step.
+  // The request was cancelled by an older one's callback, so it gets no token in that step.
   EXPECT_EQ(victim.listener.answer().tokens.size(), 3u);
   EXPECT_EQ(late.listener.answer(), AnswerAlone(late.request, Prompt(30, 2)));
 }

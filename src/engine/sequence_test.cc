@@ -63,7 +63,7 @@ TEST(Sequence, TakesOverWhatOthersComputed) {
   const auto logits = Compute(first, 100);
   Sequence second(*model);
   second.SetHistory(tokens);
-  // The last token is left, so a whole page is.
+  // The last token must be computed, so a whole page is.
   EXPECT_EQ(second.computed(), 128u);
   EXPECT_EQ(Compute(second, 100), logits);
   first.Release();
@@ -73,7 +73,7 @@ TEST(Sequence, TakesOverWhatOthersComputed) {
   EXPECT_EQ(first.computed(), 128u);
 }
 
-// As when a question is asked again: rows of the window were freed since.
+// The case of a question that is asked again, after rows of the window were freed.
 TEST(Sequence, GoingBackBehindAWindowGoesOnFromAPageBoundary) {
   const model::MemoryOptions memory{.window = 60, .sinks = 4};
   const auto model = TinyModel::Get().Make(uint64_t{1} << 26, memory);

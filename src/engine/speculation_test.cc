@@ -39,7 +39,7 @@ TEST(DraftLength, HardlyAnyWhereTheyAreWrong) {
   }
   EXPECT_LT(checked, 80u);
   EXPECT_GT(checked, 400u / 32) << "it still tries now and then";
-  // And learns that times have changed.
+  // The length grows again when draft tokens become right.
   for (int i = 0; i < 400; ++i) {
     const uint32_t next = length.Next();
     length.Learn(next, next);

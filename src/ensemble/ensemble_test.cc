@@ -53,7 +53,7 @@ TEST_F(EnsembleTest, OtherQuestionsBesideItChangeNothing) {
   ExpectOtherQuestionsBesideItChangeNothing();
 }
 
-// Rated separately, from the first token.
+// The rating of the text by the member alone, from the first token.
 double Rated(const Member& member, const Question& question, const std::string& text, int32_t end) {
   const auto prompt = respond::MakePrompt(member.model, question.conversation).value();
   std::vector<int32_t> tokens = member.model.prompt->Encode(prompt.text + text).value();
@@ -89,7 +89,7 @@ TEST_F(EnsembleTest, ARatingIsTheProbabilityOfTheWholeText) {
       EXPECT_NEAR(candidate.member_bits[i], bits, 1e-9) << candidate.text;
     }
   }
-  // Only the other's text was computed, without the part that is the member's own.
+  // Only the other member's text was computed, without the part that is the member's own.
   for (const Part& part : answer.parts) {
     EXPECT_GT(part.rated_tokens, 0u);
     EXPECT_LT(part.rated_tokens, 150u);

@@ -54,7 +54,7 @@ TEST_F(MixingTest, TwoVocabulariesWriteOneText) {
     EXPECT_GT(part.counts.generated, 0u);
     EXPECT_LT(part.left_out, 0.05);
   }
-  // The seed decides.
+  // The same seed gives the same text.
   EXPECT_EQ(BitsOf(Written(all_->members(), About(kTale, 1))),
             BitsOf(Written(all_->members(), About(kTale, 1))));
 }
@@ -107,7 +107,7 @@ TEST(MixScores, AreOfTheMean) {
   const std::vector<std::vector<float>> scores = {{5, 5}, {-INFINITY, 2}};
   const auto mixed =
       MixScores(scores, std::vector{LogTotal(scores[0]), LogTotal(scores[1])}, std::vector{1., 1.});
-  // The means of 1/2 and 0, and of 1/2 and 1.
+  // The probabilities are the means of 1/2 and 0, and of 1/2 and 1.
   EXPECT_NEAR(std::exp(mixed[0] - LogTotal(mixed)), 0.25, 1e-6);
   EXPECT_NEAR(std::exp(mixed[1] - LogTotal(mixed)), 0.75, 1e-6);
 }

@@ -100,7 +100,7 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
   }
   for (const Question& question : questions) {
     const Answer here = Written(three.members(), question);
-    // However far the others have written when one has drafted.
+    // The answer does not depend on how far the others have written when one has drafted.
     for (const auto& pauses :
          std::vector<std::vector<int>>{{0, 0, 0}, {900, 0, 200}, {0, 900, 300}}) {
       std::vector<Member> members = elsewhere_of(three.members());
@@ -123,7 +123,7 @@ TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
   for (Member& member : members) member.is_elsewhere = true;
   const auto alone = ByItself(members[0], About(kTale));
   for (const size_t late_one : {0, 1}) {
-    // It begins when the other one has written all of its text.
+    // The late member begins when the other one has written all of its text.
     Late first(*twice.members()[0].generator), second(*twice.members()[1].generator);
     (late_one == 0 ? first : second).after = late_one == 0 ? &second : &first;
     members[0].generator = &first;
@@ -239,7 +239,7 @@ TEST_F(SpansTest, WhereNoOtherIsLeftTheOneThatComesBackIsWaitedFor) {
   size_t told = 0;
   Ensemble ensemble(members, clock_, options_);
   const auto answer = AnswerOne(ensemble, About(kTale), nullptr, [&](const SaidPiece&) {
-    // The other one returns slowly, and is the only one.
+    // The other member is the only one, and returns slowly.
     if (++told != 2) return;
     second.is_broken = false;
     second.is_warm = false;

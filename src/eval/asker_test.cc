@@ -30,7 +30,7 @@ class AskerTest : public testing::Test {
                                                  TinyModel::Get().vocab_size(), i),
                              /*form=*/nullptr));
     }
-    // Two with the same beginning share KV rows.
+    // Two prompts have the same beginning and share KV rows.
     prompts_[4] = prompts_[3];
     prompts_[4].tokens.push_back(7);
     options_.model.tokenizer = &TinyModel::Get().tokenizer();

@@ -16,7 +16,7 @@ namespace {
 using gguf::TensorType;
 using Places = std::vector<std::vector<PlacedLayers>>;
 
-// Of three parts one has its last layers on the GPU, one has all there and one none.
+// One of three parts has its last layers on the GPU, one has all there and one none.
 Places MixedPlaces(const Shape& shape, compute::Backend& cpu, compute::Backend& gpu) {
   uint32_t half = shape.layer_count / 2;
   while (half > 0 && !shape.can_begin(half)) --half;
@@ -56,7 +56,7 @@ class Groups {
     EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0);
   }
 
-  // Divided by rows and, if there are any, by experts.
+  // Computes the model divided by rows and, if it has experts, by experts.
   void ExpectEveryDivision(const Shape& shape, TensorType type) {
     ExpectTheBitsOfOneMachine(shape, type, PartOf({1, 2, 1}));
     if (shape.experts.count > 0) ExpectTheBitsOfOneMachine(shape, type, OwnersOf({1, 2, 1}, 1));

@@ -141,7 +141,7 @@ TEST_F(ForwardGpuTest, LatentSequencesTogether) {
     ExpectEqualTogether(shape);
 }
 
-// Both draft the same after the same text.
+// Both back ends draft the same tokens after the same text.
 TEST_F(ForwardGpuTest, NextTokens) {
   const Shape shape = SmallDeepSeek4({0, 4});
   const ModelFile model(shape, TensorType::kQ8_0);
