@@ -129,8 +129,8 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
   }
 }
 
-// The KV rows of an answer with draft tokens are those of one without, also if they were sent to
-// the prefill path.
+// An answer with draft tokens leaves the same KV rows as one without, even if they were sent to the
+// prefill path.
 TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
   engine::KnowingProposers proposers(60);
   TestCluster cluster(4, uint64_t{1} << 26,

@@ -19,7 +19,7 @@ namespace {
 using model::Pooling;
 using Vectors = std::vector<std::vector<float>>;
 
-// Of one token, of less than a page, and of more than a frame takes.
+// Texts of one token, of less than a page, and of more than a frame.
 std::vector<std::vector<int32_t>> Texts() {
   const std::vector<int32_t> tokens = model::RandomTokens(700, 298);
   return {{tokens.begin(), tokens.begin() + 1}, {tokens.begin(), tokens.begin() + 40}, tokens};
@@ -39,7 +39,7 @@ TEST_P(EmbeddingsOnRoutes, HaveTheSameBits) {
   const auto conductor = cluster.Conduct(GetParam());
   for (const Pooling pooling : {Pooling::kLast, Pooling::kFirst, Pooling::kMean}) {
     const Vectors expected = EmbeddedHere(pooling);
-    // The second time the KV caches hold the beginnings of the texts.
+    // At the second time the KV caches hold prefixes of the texts.
     for (int time = 0; time < 2; ++time) {
       const auto vectors = engine::Embed(*conductor, Texts(), pooling);
       ASSERT_TRUE(vectors.ok()) << vectors.error().message();

@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(OfNodes, EveryOwnersGroup,
                                          "a=0:1,b=2:out decode a+b/experts=0:out",
                                          "a+b/experts=0:out decode c=0:out"));
 
-// In the middle of an answer.
+// A node fails in the middle of an answer.
 TEST(OwnersGroup, AnotherPlanGoesOnWhereANodeFails) {
   SystemClock clock;
   plan::TestModel& model = plan::TestModel::WithExperts();
@@ -227,7 +227,8 @@ class ConductorGroup : public testing::Test {
   const std::vector<int32_t> tokens_ = model::RandomTokens(150, 298);
 };
 
-// In the middle of an answer: a member that the node that leads cannot reach, and that node itself.
+// In the middle of an answer fails a member that the leading node cannot reach, or the leading node
+// itself.
 TEST_F(ConductorGroup, AnotherPlanGoesOnWhereANodeFails) {
   const std::vector<int32_t> expected = Expected(20);
   for (const auto& [one, other] : {std::pair(1, 2), std::pair(99, 1)}) {

@@ -78,7 +78,7 @@ TEST_P(EveryKvTransfer, GivesTheSameBits) {
   Twins twins(*conductor, scheduler_);
   twins.SetHistory(tokens);
   twins.Answer(Asking(50, 1));
-  // The next turn, short and long; and back.
+  // The next turn, once short and once long, and a rewind.
   twins.Append(std::span(tokens).first(24));
   twins.Answer(Asking(20, 2));
   twins.Append(std::span(tokens).first(400));

@@ -73,7 +73,7 @@ class Failover : public testing::Test {
   uint64_t fetched_ = 0;
 };
 
-// Pages are published when they are full: 896 positions of those 904 at least.
+// Pages are published when they are full: at least 896 of the 904 positions.
 constexpr uint64_t kNothingButTheTail = 20 + 900 - 896;
 
 TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesRowsGoToTheNext) {
@@ -227,7 +227,7 @@ class LatePeer {
   std::thread thread_;
 };
 
-// Another one has the text: its rows are fetched meanwhile, and the late reply changes nothing.
+// Another node has the text: its rows are fetched meanwhile, and the late reply changes nothing.
 TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   TestCluster cluster(4);
   {
@@ -239,7 +239,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   ConductorOptions options = WithPeers(5);
   options.ask_ns = 2 * kNsPerSecond;
   LatePeer late(cluster.hub().Join(plan::TestNode(5)), options.ask_ns + 100 * kNsPerMs);
-  // So that its replies come while the others send rows.
+  // The delay lets the late replies arrive while the other node sends rows.
   cluster.hub().Delay(plan::TestNode(4), plan::TestNode(1), 400 * kNsPerMs);
   Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
                    TestPlan("a=0:1,b=2:out", 4), options);

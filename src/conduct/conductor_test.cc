@@ -191,7 +191,7 @@ TEST(Conductor, ANodeThatCannotLoadIsTheOneThatFails) {
     state.why = Error(code, "no");
     route.Handle({net::Event::Kind::kMessage, plan::TestNode(2), state, Ok()});
     ASSERT_EQ(route.state(), RouteClient::State::kBroken);
-    // If no machine can do it, no node counts as lost.
+    // If no machine can do it, the node does not count as lost.
     EXPECT_EQ(route.lost().size(), code == Code::kFailedPrecondition ? 0u : 1u) << CodeName(code);
   }
 }
@@ -289,7 +289,7 @@ TEST(Conductor, AnotherPlanInTheMiddleSaysTheSame) {
   const std::vector<int32_t> expected = answer(SIZE_MAX);
   EXPECT_EQ(expected.size(), 20U);
   EXPECT_EQ(answer(5), expected);
-  // While nothing runs, too.
+  // A route is also replaced while no request runs.
   next = "a=0:1,b=2:out";
   ASSERT_TRUE(conductor->Replan(why).ok());
   EXPECT_EQ(conductor->hops().size(), 2U);

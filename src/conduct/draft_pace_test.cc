@@ -118,17 +118,17 @@ TEST(DraftPace, WidthAndDepthFollowFromTimesAndAcceptance) {
     limits.draft_ns = draft_ns;
     return pace.Next(line.Times(), limits);
   };
-  // Rows that cost what a token costs: one in each frame, and all stages at work.
+  // If rows cost as much as tokens, each frame has one row, and all stages work.
   EXPECT_EQ(best({.stages = 2, .row_share = 1}, 0.7), (DraftPace::Step{1, 2}));
   EXPECT_EQ(best({.stages = 4, .row_share = 1}, 0.7), (DraftPace::Step{1, 4}));
   // If rows cost hardly anything, there are many in a frame.
   EXPECT_GE(best({.stages = 2, .row_share = 0.02}, 0.9).rows, 4u);
   // A slow link is filled, too.
   EXPECT_GE(best({.stages = 2, .row_share = 1, .link_ns = 1e6}, 0.9).frames, 4u);
-  // Draft tokens that are never right, and a drafter that is as slow as the model.
+  // There are no draft tokens if they are never right, or if the drafter is as slow as the model.
   EXPECT_EQ(best({.stages = 2, .row_share = 0.3}, 0.01), DraftPace::Step());
   EXPECT_EQ(best({.stages = 2, .row_share = 0.3}, 0.5, 2e6), DraftPace::Step());
-  // No draft tokens before any frame was timed.
+  // There are no draft tokens before a frame was timed.
   DraftPace pace;
   EXPECT_EQ(pace.Next({}, kWide), DraftPace::Step());
 }

@@ -88,7 +88,7 @@ TEST_F(FrameScheduleTest, SlowStagesGetSmallFrames) {
     }
     return sum;
   };
-  // No times are known for the first one. Then 10 ms for a token: 64 are computed in time.
+  // The first frame's time is unknown. Then a token takes 10 ms, so that 64 are computed in time.
   for (const uint32_t tokens : {16u, 32u, 64u, 64u}) {
     EXPECT_EQ(next_tokens(), tokens);
     schedule.NotePrefill(tokens, tokens * 10 * kNsPerMs);
@@ -102,7 +102,7 @@ TEST_F(FrameScheduleTest, SlowStagesGetSmallFrames) {
 
 TEST_F(FrameScheduleTest, PromptsAreCutAtPagesAndIntoSinglePagesNearTheirEnd) {
   Add(1000).sent = 100;
-  // Up to the page's end, and a page more.
+  // The first frame goes to the page's end, and one page further.
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 28 + 128)));
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 256)));
   // 488 tokens are left: less than a frame for each of the two stages.
@@ -131,10 +131,10 @@ TEST_F(FrameScheduleTest, FramesOfASingleStageAreOfDifferentPrompts) {
   // The first frame is done.
   running_[0]->in_flight = 0;
   EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(1, 256)));
-  // Short ones share a frame, and a new one does not wait for those that are in flight.
+  // Short prompts share a frame, and a new one does not wait for prompts in flight.
   for (int i = 0; i < 2; ++i) Add(31, kDecodeStage, kDecodeStage);
   EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(3, 31), Pair(4, 31)));
-  // If all are in flight, the next frame has some of them.
+  // If all prompts are in flight, the next frame continues one of them.
   EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(1, 256)));
 }
 
@@ -157,7 +157,7 @@ TEST_F(FrameScheduleTest, EachPathHasPromptsOfItsOwn) {
 TEST_F(FrameScheduleTest, NothingIsComputedOfARequestThatWaitsForRows) {
   Add(300, kTwoStages, kDecodeStage).phase = RequestPhase::kSyncing;
   EXPECT_EQ(NextPrefill(), std::nullopt);
-  // Computed, and its rows have not arrived.
+  // The prompt is computed, but its rows have not arrived.
   LiveRequest& live = Add(300, kTwoStages, kDecodeStage);
   live.sent = 299;
   EXPECT_THAT(schedule_.Decodes(running_, {}), IsEmpty());

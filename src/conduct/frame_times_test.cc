@@ -28,7 +28,7 @@ TEST(FrameTimes, AreThoseOfFramesThatWaitNowhere) {
 TEST(FrameTimes, AreInterpolatedBetweenNumbersOfRows) {
   FrameTimes times;
   times.Learn(1, Hops(100, 100), 300);
-  // Estimated, as it was not seen.
+  // The time is estimated, as three rows were not measured.
   EXPECT_EQ(times.Of(3).slowest_ns, 160);
   times.Learn(5, Hops(180, 180), 460);
   EXPECT_EQ(times.Of(3).slowest_ns, 140);
@@ -69,10 +69,10 @@ TEST(FrameTimes, GapsBehindFramesAheadAreNoShorterThanOthers) {
   learn(times, 3, 90, /*was_ahead=*/true);
   EXPECT_EQ(times.Of(1).gap_ns, 30);
   EXPECT_EQ(times.Of(1).ahead_gap_ns, 90);
-  // From frames that were shorter than others.
+  // Negative gaps come from frames that were shorter than others.
   learn(times, 3, -5, /*was_ahead=*/false);
   EXPECT_EQ(times.Of(1).gap_ns, 0);
-  // After a long time it is forgotten.
+  // After a long time the gap ahead is forgotten.
   learn(times, 600, 10, /*was_ahead=*/false);
   EXPECT_EQ(times.Of(1).ahead_gap_ns, 10);
 }

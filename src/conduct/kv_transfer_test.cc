@@ -118,7 +118,7 @@ TEST_F(KvTransferTest, RowsOfALongPromptGoToTheDecodePath) {
   EXPECT_THAT(TakeOrders(),
               ElementsAre(Order{'a', 'c', 0, 2, 100, 299, 1}, Order{'b', 'c', 2, 4, 100, 299, 1}));
   EXPECT_GT(live.transfer.prompt_bytes, 0u);
-  // Computed, but the rows have not arrived.
+  // The prompt is computed, but the rows have not arrived.
   live.sent = 299;
   transfer_->Advance(live);
   EXPECT_EQ(live.phase, RequestPhase::kPrefill);

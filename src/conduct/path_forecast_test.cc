@@ -39,7 +39,7 @@ TEST(PathForecast, PromptsOfOneMagnitudeLearnFromEachOther) {
   PathForecast forecast(kPlanned);
   forecast.LearnPrefill(768, 3.6);  // twice as long as planned
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(1024 - 1), 2 * (0.8 + (1023 / 256.0 - 1) * 0.5));
-  // Other magnitudes as well, until one of them is learned.
+  // The factor holds for other prompt lengths, too, until one of them is learned.
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(128), 0.8);
   forecast.LearnPrefill(128, 0.4);
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(130), 0.8 * 130 / 256);

@@ -42,7 +42,7 @@ class PipelineTest : public testing::Test {
     live.prefill_path = live.decode_path = route_->decode_path();
     return live;
   }
-  // Returns its segments.
+  // Sends a frame and returns its segments.
   std::vector<wire::WorkSegment> Send(std::vector<FrameItem> items, bool is_decode = false) {
     pipeline_->Send(
         {.items = std::move(items), .is_decode = is_decode, .path = route_->decode_path()});
@@ -335,7 +335,7 @@ TEST_F(PipelineAheadTest, ARequestThatEndsIsNotComputedAhead) {
   Answer(second_, 21, 12);
   pipeline_->Halt(*live_);
   EXPECT_EQ(network_.Take<wire::Cancel>().size(), 2u);
-  // Results of accepted draft tokens come in any case.
+  // Results of accepted draft tokens arrive in any case.
   EXPECT_FALSE(pipeline_->IsComputing(*live_));
   pipeline_->Abandon(*live_);
   EXPECT_EQ(Answer(second_, 22, 13), 0u);
@@ -387,7 +387,7 @@ TEST_F(PipelineTest, OnlyWhatGoesOnByItselfIsHalted) {
   const auto halts = network_.Take<wire::Halt>();
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].second.attempt, segments[0].attempt);
-  // Rows that it has computed until then are valid.
+  // Rows that the stage has computed until the halt are valid.
   EXPECT_FALSE(pipeline_->IsComputing(on_one));
 }
 

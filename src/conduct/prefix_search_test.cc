@@ -43,7 +43,7 @@ class PrefixSearchTest : public testing::Test {
     }
     return search_->OnFoundKv(plan::TestNode(node), found).second;
   }
-  // All have answered, and c holds 640 positions.
+  // A request that fetches: all nodes have answered, and c holds 640 positions.
   LiveRequest& Fetching() {
     LiveRequest& live = Begin();
     EXPECT_EQ(search_->Start(live), Next::kWait);
@@ -82,7 +82,7 @@ TEST_F(PrefixSearchTest, AsksEveryNodeThatMayHoldTheText) {
   std::vector<wire::NodeId> asked;
   for (const auto& [node, query] : network_.Take<wire::FindKv>()) {
     asked.push_back(node);
-    // By whole pages, and without the last token.
+    // The query has whole pages, without the last token.
     EXPECT_EQ(query.tokens.size(), 640u);
     EXPECT_EQ(query.digest, route_->layout().digest());
   }
@@ -217,7 +217,7 @@ TEST_F(PrefixSearchTest, SilenceIsShorterThanPatience) {
 TEST_F(PrefixSearchTest, ASourceThatFailsEndsTheFetch) {
   EXPECT_EQ(search_->OnDown(Fetching(), plan::TestNode(3)), Next::kBegin);
   EXPECT_EQ(search_->OnDown(Fetching(), plan::TestNode(4)), Next::kWait);
-  // It has evicted the rows since its reply.
+  // The node has evicted the rows since its reply.
   EXPECT_EQ(Answer(3, 0), Next::kBegin);
   EXPECT_EQ(counters_.fetches_given_up, 2u);
 }

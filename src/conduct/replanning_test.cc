@@ -36,7 +36,7 @@ TEST_F(ReplanningTest, WithoutAnotherPlanTheReasonIsTold) {
   EXPECT_EQ(none.Replace({}, kWhy).error().message(), "node b failed");
   Replanning refused = Make(Error(Code::kUnavailable, "no node has layers 2 to 3"));
   EXPECT_EQ(refused.ReplaceFailed({}, kWhy).error().message(), "no node has layers 2 to 3");
-  // A plan with a gap is none.
+  // A plan with a gap is refused.
   plan::Plan gap = TestPlan("a=0:1,b=2:out", 3);
   gap.stages.pop_back();
   Replanning broken = Make(gap);

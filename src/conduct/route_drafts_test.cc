@@ -152,7 +152,7 @@ TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
   Offer({5, 6, 7, 8});
-  // Before any frame was timed there are none.
+  // There are no draft tokens before a frame was timed.
   EXPECT_THAT(For(), IsEmpty());
   times_ = TwoStages();
   live.chain.tokens = For();
@@ -166,14 +166,14 @@ TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
   }
   EXPECT_THAT(live.chain.tokens, ElementsAre(5, 6, 7, 8));
   EXPECT_EQ(live.request.counts().drafts.drafted, 4u);
-  // The first one was right: without new ones the others stay.
+  // The first draft token was right: without new ones the others stay.
   EXPECT_FALSE(live.request.TakeChoice(engine::Choice{.id = 5}, 2));
   drafts_.TakeStageDrafts(live, {}, live.length());
   drafts_.FollowChain(live);
   EXPECT_THAT(live.chain.tokens, ElementsAre(6, 7, 8));
   EXPECT_THAT(live.stage_drafts.tokens, ElementsAre(6, 7, 8));
   EXPECT_EQ(live.request.counts().drafts.accepted, 1u);
-  // The next one was not.
+  // The next draft token was wrong.
   EXPECT_FALSE(live.request.TakeChoice(engine::Choice{.id = 9}, 3));
   drafts_.TakeStageDrafts(live, {}, live.length());
   drafts_.FollowChain(live);
@@ -185,7 +185,7 @@ TEST_F(RouteDraftsTest, WhereTokensAreChosenHereTheStageHasToHaveChosenThem) {
   LiveRequest& live = Make(DraftKind::kNextTokens);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
-  // From the position of the newest token on.
+  // The stage's draft tokens begin with the newest token of the text.
   drafts_.TakeStageDrafts(live, std::vector<int32_t>{3, 5, 6}, live.length() - 1);
   EXPECT_THAT(live.stage_drafts.tokens, ElementsAre(5, 6));
   drafts_.TakeStageDrafts(live, std::vector<int32_t>{4, 5, 6}, live.length() - 1);

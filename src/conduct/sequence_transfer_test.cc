@@ -72,7 +72,7 @@ TEST_F(SequenceTransferTest, RowsOfAnotherExportAreNotWanted) {
   Holds(2, 300);
   ASSERT_TRUE(transfer_.StartExport(0, 300, [](Bytes) { return Ok(); }).ok());
   EXPECT_FALSE(transfer_.OnKvRows(plan::TestNode(1), Rows(numbers_.ticket + 1)));
-  // Damage ends it, and what comes later is not wanted.
+  // Damage ends the transfer, and later rows are ignored.
   EXPECT_TRUE(transfer_.OnKvRows(plan::TestNode(1), Rows(numbers_.ticket)));
   EXPECT_FALSE(transfer_.status().ok());
   EXPECT_FALSE(transfer_.OnKvRows(plan::TestNode(1), Rows(numbers_.ticket)));

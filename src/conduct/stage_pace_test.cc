@@ -43,7 +43,7 @@ TEST(StagePace, LongFramesByTheRow) {
   const StagePace::Pace of_rows = pace.Paces(0, kOldestNs)[0];
   EXPECT_TRUE(StagePace::IsOfRow(of_rows.kind));
   EXPECT_DOUBLE_EQ(of_rows.own_ns, 10 * kMs);
-  // Longer texts are another kind, and so are few rows.
+  // Frames of longer texts, and of few rows, are other kinds.
   for (int i = 0; i < 5; ++i)
     pace.Learn(0, 250, /*length=*/5000, std::vector<wire::Hop>{{.compute_ns = 9000 * kMs}}, 0);
   EXPECT_NE(pace.Paces(0, kOldestNs)[0].kind, of_rows.kind);
@@ -70,10 +70,10 @@ TEST(StagePace, NothingIsKnownOfTooFewFramesOrOldOnes) {
   Frames(pace, 1, {20}, /*count=*/1);
   EXPECT_NE(pace.Paces(kOldestNs, kOldestNs)[0].kind, 0u);
   EXPECT_EQ(pace.Paces(kOldestNs + 1, kOldestNs)[0].kind, 0u);
-  // Another route.
+  // Another route begins without times.
   pace.Reset(1);
   EXPECT_EQ(pace.Paces(0, kOldestNs)[0].kind, 0u);
-  // Impossible times, and more hops than there are stages.
+  // Impossible times are ignored, and so are more hops than there are stages.
   const std::vector<wire::Hop> wild = {{.compute_ns = 0}, {.compute_ns = 5, .gather_ns = 500}};
   for (int i = 0; i < 8; ++i) pace.Learn(0, 0xffffffff, 0xffffffff, wild, 0);
   EXPECT_EQ(pace.Paces(0, kOldestNs)[0].kind, 0u);

@@ -253,7 +253,7 @@ TEST(ChromeTrace, BubblesThatDraftTokensFillAreTold) {
   trace.Done(2, {{500'000, 500'000, 0}, {0, 500'000, 0}}, 2'500'000);
   const std::string json = ToChromeTrace(trace);
   const std::string kFilled = "\"bubble_filled_us\":";
-  // Only by its first stage: the second one waited for it.
+  // Only the first stage fills its bubble: the second one waited for it.
   EXPECT_THAT(json, HasSubstr(kFilled + "500"));
   EXPECT_EQ(json.find(kFilled), json.rfind(kFilled));
 }

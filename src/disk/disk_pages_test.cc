@@ -97,7 +97,7 @@ TEST_P(DiskLives, EveryRowIsWhatItsHistoryMakesIt) {
   const Layout layout = GetParam().layout();
   DiskPagesCounts all;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    // As a new process: only the folder is the same.
+    // The store is opened as by a new process: only the folder is the same.
     const auto store = Open(GetParam().disk_bytes);
     Random random(seed);
     auto choose = [&](uint64_t bound) { return random.NextBelow(bound); };
@@ -228,7 +228,7 @@ TEST_F(DiskPagesTest, FilesOfVersion1AreRead) {
   const auto store = Open();
   EXPECT_EQ(Compute(layout, layout.all_layers(), text, store.get()), 96u);
   EXPECT_EQ(store->counts().damaged_files, 0u);
-  // Also as KV chunks, for other machines.
+  // The same as KV chunks, for other machines.
   Hash128 prefix = layout.digest();
   Pool pool(kPlenty);
   Twin twin(layout, pool, layout.all_layers());
@@ -277,7 +277,7 @@ TEST_F(DiskPagesTest, ALaterProcessFindsWhatAnEarlierOneComputed) {
   EXPECT_EQ(counts.loaded_positions, 192u);
   EXPECT_EQ(counts.loaded_pages, 12u * 3);
   EXPECT_EQ(counts.kept_files, 0u);  // all of it was there
-  // One text with the same beginning, and one without.
+  // The first text has the same prefix, the second has not.
   auto other = Text(200);
   other[100] = 1;
   EXPECT_EQ(Compute(layout, layout.all_layers(), other, store.get()), 96u);

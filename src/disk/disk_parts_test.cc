@@ -95,7 +95,7 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   EXPECT_EQ(ListPageFiles(folder()).value().size(), 12u);
   EXPECT_EQ(store->counts().damaged_files, 0u);
 
-  // One part is missing: its pages are not found, but those of the other part are.
+  // If one part is missing, its pages are not found, but those of the other part are.
   const std::vector<IndexedFile> files = ListPageFiles(folder()).value();
   for (const IndexedFile& file : files) {
     if (file.name.columns.begin == 1) RemovePageFile(folder(), file.name);

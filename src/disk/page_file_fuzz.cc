@@ -30,7 +30,7 @@ void Read(Bytes bytes, const PageFileName& name) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace aster;  // tidy: allow(using-namespace) nothing else is in this file
   const Bytes bytes(data, size);
-  // With the name that its own header implies.
+  // The bytes are read under the name that their header implies.
   ByteReader in(bytes);
   if (const auto header = kv::ReadHeader(in); header.ok()) {
     disk::Read(bytes, disk::NameOf(*header));
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {.layer = 0, .stream = 0, .first_row = 0, .row_count = 4, .row_bytes = 6, .rows = rows},
       {.layer = 1, .stream = 1, .first_row = 0, .row_count = 2, .row_bytes = 12, .rows = rows}};
   std::vector<uint8_t> file = disk::MakePageFile(header, blocks);
-  // Three changes: offset and value.
+  // Three bytes are changed, each with an offset and a value.
   for (size_t i = 0; i + 1 < 6; i += 2) file[data[i] % file.size()] ^= data[i + 1];
   file.resize(file.size() - data[6] % 8 % file.size());
   file.insert(file.end(), data + 8, data + std::min<size_t>(size, 40));

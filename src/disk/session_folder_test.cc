@@ -43,7 +43,7 @@ struct Topology {
   uint32_t step = 0;
 };
 
-// Without waiting for the disk.
+// Writes a file without flushing it to the disk.
 void Overwrite(const std::string& path, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary);
   file << bytes;
@@ -210,7 +210,7 @@ TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
       twin.Truncate(length);
       twin.Verify();
       EXPECT_TRUE(length < layout.ReachOf(109) || twin.length() == length) << length;
-      // Saved in this state, it can be loaded again.
+      // The sequence is saved in this state, and can be loaded again.
       if (twin.length() == 0) continue;
       const std::vector<int32_t> rest(tokens.begin(), tokens.begin() + twin.length());
       ASSERT_TRUE(sessions_

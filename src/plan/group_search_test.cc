@@ -79,13 +79,13 @@ TEST(SearchOwners, AllWaitForTheOneThatHasMostOfATokensExperts) {
   const auto answer = GroupWith(problem, kBoth, kAlike, kOwners);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->form, kOwners);
-  // The columns of one node and its sums.
+  // The nodes exchange the columns of one node and its sums.
   const double exchange_s = 50 * (1e-5 + kGatherOverheadS) + 0.5e6 * 1e-10;
   EXPECT_DOUBLE_EQ(answer->exchange_s, exchange_s);
   // Of eight random experts the busier node has 5.1 on average.
   const double reads = 0.25e9 + 5.1 / 8 * 0.5e9 + 0.5e8;
   EXPECT_NEAR(answer->token_s - exchange_s, reads / 1e10, 0.01 * reads / 1e10);
-  // Many tokens even out.
+  // With many tokens the loads become equal.
   EXPECT_NEAR(answer->chunk_s - answer->chunk_exchange_s, 0.5, 0.02);
   // With all experts on both nodes the load is even, and the same as with rows.
   const auto both = GroupWith(problem, kBoth, kAlike, {.owns_experts = true, .replicas = 128});

@@ -296,7 +296,7 @@ TEST_F(KindsWithHeldRows, AreNotComputedWhereTheyAre) {
   EXPECT_EQ(there.held_tokens, kHeld);
   EXPECT_EQ(there.fetch_s, 0);
   EXPECT_NEAR(there.first_token_s, kTokenS, 1e-9);
-  // So that node answers alone: a group would wait for 0.17 s.
+  // That node answers alone: in a group it would wait for 0.17 s.
   const auto answers = Search(problem_);
   const KindAnswer& chosen = answers.at(ChooseKind(answers).value());
   EXPECT_EQ(chosen.kind, PlanKind::kOneNode);

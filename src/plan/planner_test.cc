@@ -93,7 +93,7 @@ TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
       fmt::format("{}", fmt::join(split.lines, "\n")),
       HasSubstr("b: layers 12 to 39 and the head (layers 22 to 39 and the head on Radeon: as "
                 "many as fit there), "));
-  // With the user's limit of layers, and a bus that is slower than computing.
+  // The user limits the layers, and then the bus is slower than computing.
   nodes[1].gpu_layers = 9;
   EXPECT_EQ(layers_of_b(), 24u);
   EXPECT_THAT(fmt::format("{}", fmt::join(PlanSplit(nodes, {}, Load(40)).value().lines, "\n")),
@@ -392,7 +392,7 @@ TEST(Planner, ManyNodesAndManyLayersTakeNoTime) {
   EXPECT_TRUE(PlanSplit(Nodes({1e12, 2e12}), {}, Load(5000)).ok());
 }
 
-// As for one request: every kind of plan, and over links that differ.
+// The same for one request: every kind of plan, and links that differ.
 TEST(Planner, SixtyFourUnlikeNodesForOneRequest) {
   Random random(7);
   const auto between = [&](double least, double most) {
@@ -466,7 +466,7 @@ TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
   EXPECT_NEAR(layers_of_a(), 27, 1);
 }
 
-// Four gathers are more than three, if a message takes as long as a layer.
+// If a message takes as long as a layer, four gathers are worse than three.
 TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
   ModelLoad load = LoadOfGroups(16);
   load.together.experts = {.count = 64,
@@ -488,7 +488,7 @@ TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
   const auto same = PredictPlan(nodes, links, load, options, owners.plan);
   ASSERT_TRUE(same);
   EXPECT_NEAR(same->request_s, owners.request_s, 1e-9);
-  // Also if the model fits on no node.
+  // The same holds if the model fits on no single node.
   const auto large = PlanSplit(Nodes({1e12, 1e12}, 1200 * kMiB), links, load, options).value();
   EXPECT_THAT(SplitText(large.plan), testing::StartsWith("a+b/experts"));
   EXPECT_THAT(DescribeOthers(large.alternatives),
@@ -519,7 +519,7 @@ TEST(Planner, OlderProgramsAreInNoGroupOfANewFamily) {
   EXPECT_THAT(DescribeOthers(none.alternatives),
               Contains("a group is not possible: the nodes' programs are older than groups of this "
                        "model: update them"));
-  // In a pipeline they are as good as any.
+  // In a pipeline older programs are as good as others.
   EXPECT_GT(PlanSplit(nodes, links, load, {.all_nodes = true})->plan.stages.size(), 1u);
 }
 
@@ -545,7 +545,7 @@ TEST(Planner, TimesInGroupsCountForGroups) {
   const double layers_s = 16 * 256 * 2e8 / 1e12;
   for (NodeAbility& node : nodes) node.measured = {took(0.5, 0.75 * layers_s, 256)};
   EXPECT_NEAR(chunk_s("a+b=0:out"), group_s + 0.25 * layers_s, 1e-6);
-  // Its times alone are otherwise unknown.
+  // The node's times without a group are unknown.
   EXPECT_NEAR(chunk_s("a=0:out"), 1.5 * alone_s, 1e-6);
   for (NodeAbility& node : nodes) node.measured.push_back(took(1, 1.2 * layers_s, 256));
   EXPECT_NEAR(chunk_s("a+b=0:out"), group_s + 0.25 * layers_s, 1e-6);

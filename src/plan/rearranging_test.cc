@@ -223,7 +223,7 @@ TEST(RearrangingLife, ANodeThatSlowsToHalfIsRelievedWithin30Seconds) {
   life.Run(130);
   EXPECT_LE(life.LayersOf(1), 12u);
   EXPECT_GE(life.LayersOf(1), 9u);
-  // It stays so while the node is slow, and not longer.
+  // The plan stays so as long as the node is slow.
   life.Run(1000);
   EXPECT_EQ(life.changes(), 1u);
   life.SetPace(1, 1);
@@ -288,7 +288,7 @@ TEST(RearrangingLife, ANodeThatIsLeftOutIsTriedAgain) {
 }
 
 TEST(RearrangingLife, NothingOscillates) {
-  // Slow and well again in turns.
+  // The node is slow and fast in turns.
   Life slow(3);
   slow.Run(3600, [&](int64_t now) { slow.SetPace(1, now / 15 % 2 == 0 ? 1 : 0.4); });
   EXPECT_LE(slow.changes(), 12u);
@@ -298,7 +298,7 @@ TEST(RearrangingLife, NothingOscillates) {
   gone.Run(3600, [&](int64_t now) { gone.SetHere(1, now / 10 % 2 == 0); });
   EXPECT_LE(gone.changes(), 12u);
   EXPECT_LE(gone.failures(), 13u);
-  // Everything at once.
+  // Everything happens at once.
   Life wild(4);
   Random random(9);
   wild.Run(1800, [&](int64_t now) {

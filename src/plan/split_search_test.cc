@@ -248,7 +248,7 @@ std::optional<double> BestChunkOfAllOrders(const SplitProblem& problem) {
   return best;
 }
 
-// More orders than are tried one by one.
+// Seven nodes have more orders than are tried one by one.
 TEST(SplitSearch, SevenUnlikeNodesAreWithinThreePercentOfTheBest) {
   constexpr int kRounds = kSanitized ? 2 : 6;
   Random random(9);

@@ -69,7 +69,7 @@ engine::OpenGpus NoGpus() {
   };
 }
 
-// Room of all layers of the test model on GPUs with that much memory.
+// The room of the requested layers with these options; without open_gpus there is no GPU.
 SliceRoom RoomWith(FileSliceOptions options, SliceRequest request) {
   if (!options.open_gpus) options.open_gpus = NoGpus();
   return FindRoom(*Files(), request, options).value();
@@ -83,7 +83,7 @@ TEST(FindRoom, WhatGpusHoldTakesNoMainMemory) {
   const SliceRoom plain = RoomWith({}, request);
   EXPECT_EQ(plain.main_bytes, SliceBytes(*Files(), shape, whole) + kv);
   EXPECT_EQ(plain.gpu_bytes, 0u);
-  // A given number of layers, if the GPU's memory is not known.
+  // If the GPU's memory is unknown, the given number of layers counts.
   const SliceRoom three = RoomWith({.gpu_layers = {3}}, request);
   EXPECT_EQ(three.main_bytes, SliceBytes(*Files(), shape, {0, 1, true, false}) + kv / 4);
   EXPECT_EQ(three.main_bytes + three.gpu_bytes, plain.main_bytes);

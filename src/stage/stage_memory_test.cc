@@ -170,7 +170,7 @@ TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
   EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
 }
 
-// A node that was restarted takes no rows from the middle of a text as its beginning.
+// A restarted node must not take rows from the middle of a text as its beginning.
 TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
@@ -271,7 +271,8 @@ std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end,
   return bytes;
 }
 
-// Also those of a page that is not full and has no hash. Neither sequence changes the other's rows.
+// A fork also shares rows of a page that is not full and has no hash. Neither sequence changes the
+// other's rows.
 TEST_F(StageMemoryTest, AForkSharesAllRows) {
   constexpr wire::SequenceId kFork = 2;
   const auto table_of = [&](wire::SequenceId sequence) -> kv::PageTable& {
@@ -289,7 +290,7 @@ TEST_F(StageMemoryTest, AForkSharesAllRows) {
   EXPECT_EQ(table_of(kFork).hash(), table_of(kSequence).history().HashAt(289));
   giver_.Compute(std::span(other).subspan(289), kFork);
   EXPECT_EQ(RowsHeld(giver_, 0, 300), rows);
-  // Later rows are those of a node that has computed all of the text.
+  // The fork's later rows are those of a node that has computed the whole text.
   taker_.Begin(other, 1);
   taker_.Compute(other);
   const kv::PageTable& own = taker_.memory->Find(kSequence)->table;

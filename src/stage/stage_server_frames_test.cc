@@ -206,7 +206,8 @@ TEST_F(FramesTest, OfOneSequenceFollowEachOther) {
   EXPECT_EQ(source.newest->most_under_way, 1);
 }
 
-// Times for plans: of prompts with and without the head, and of single tokens, but not of drafts.
+// Times for plans are those of prompts with and without the head and of single tokens, but not of
+// drafts.
 TEST_F(FramesTest, TellWhatTheyTook) {
   TestSliceSource source;
   DrivenServer driven(source);

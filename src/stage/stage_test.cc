@@ -109,7 +109,7 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
   wire::Work other = WorkOf(20, 30);
   other.segments[0].before.low ^= 1;
   EXPECT_NE(WhyRefused(stage, other).find("20 tokens before differ"), std::string::npos);
-  // Tokens that do not have the given hash.
+  // The tokens do not have the given hash.
   wire::Work changed = WorkOf(20, 30);
   changed.segments[0].tokens[3] ^= 1;
   EXPECT_NE(WhyRefused(stage, changed).find("do not have the hash"), std::string::npos);
@@ -124,7 +124,7 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
   EXPECT_NE(WhyRefused(stage, strange).find("token -1"), std::string::npos);
   // None of that has changed the KV cache.
   EXPECT_EQ(WhyRefused(stage, WorkOf(20, 30)), "");
-  // Back, and forward again.
+  // The sequence goes back, and forward again.
   EXPECT_EQ(WhyRefused(stage, WorkOf(5, 30)), "");
 }
 
