@@ -74,7 +74,7 @@ TEST(Home, AProcessThatHoldsItsKeysLeavesNoCoreDump) {
   EXPECT_EQ(may_be_dumped_after([] {}), 1);
   EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadIdentity(kTestWallS); }), 0);
   EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadAuthority(); }), 0);
-  // Nor a process that has just made keys, and has not written them yet.
+  // Nor may a process be dumped that has made keys and has not written them yet.
   EXPECT_EQ(may_be_dumped_after([] { (void)MakeClusterAuthority("attic", kTestWallS); }), 0);
   const InviteCode code = InviteCode::Draw().value();
   EXPECT_EQ(may_be_dumped_after([&] { (void)Joining::Begin(code, "bob"); }), 0);
@@ -139,7 +139,7 @@ TEST(Home, AClusterThatIsThereIsNotLost) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kAlreadyExists);
   EXPECT_EQ(made.home.LoadIdentity(kTestWallS)->node, made.identity.node);
-  // Twice in the same second.
+  // Two replacements in the same second keep both copies of the old folder apart.
   ASSERT_TRUE(made.home.Create(bob, std::nullopt, "", true, kTestWallS).ok());
   ASSERT_TRUE(made.home.Create(bob, std::nullopt, "", true, kTestWallS).ok());
   EXPECT_EQ(made.home.LoadIdentity(kTestWallS)->node, bob.node);
@@ -153,7 +153,7 @@ TEST(Home, AClusterThatIsThereIsNotLost) {
 TEST(Home, WhatAKilledProcessLeftIsNotTakenOver) {
   const TemporaryDirectory directory = TemporaryDirectory::Create().value();
   const Home home(directory.File("cluster"));
-  // As if killed while writing a cluster with an authority.
+  // The folder that a process leaves if it is killed while it writes a cluster with an authority.
   fs::create_directory(directory.File("cluster.new"));
   ASSERT_TRUE(WriteFileAtomically(directory.File("cluster.new/ca.key"), AsBytes("old")).ok());
   const TestAuthority made;
@@ -179,7 +179,7 @@ TEST(Home, OfManyWhoMakeAClusterAtOnceOneDoes) {
 TEST(Home, AFullDiskOrAFolderThatCannotBeLeavesWhatWasThere) {
   const TestHome made;
   ASSERT_TRUE(made.home.StorePeers({{NodeId{{1, 2}}, "bob", {}}}).ok());
-  // A process that may not write stands for a full disk.
+  // A limit on file sizes simulates a full disk.
   EXPECT_EQ(SumOverProcesses(1,
                              [&] {
                                signal(SIGXFSZ, SIG_IGN);

@@ -102,7 +102,7 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   request = bob.request();
   request.name = "root";
   EXPECT_THAT(RefusalOf(request), HasSubstr("not the one of this invitation"));
-  // And the reply: an authority of his own, for himself or signed again.
+  // The attacker changes the reply: it has his own authority, for himself or with a new signature.
   const JoinReply good = admission_.Admit(bob.request()).value();
   const TestAuthority mallory;
   const auto refused = [&](const JoinReply& reply) {
@@ -114,7 +114,7 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   reply.certificate =
       CertifyNode(mallory.authority, bob.request().certificate_request, "bob", kTestWallS).value();
   EXPECT_TRUE(refused(reply));
-  // Proven with another code, by a machine that pretends to have made the invitation.
+  // The reply is proven with another code, by a machine that pretends to have made the invitation.
   const InviteCode other = InviteCode::Draw().value();
   const std::array<std::string_view, 6> parts = {"asterism join reply 1", bob.request().proof,
                                                  reply.cluster_name,      reply.ca_certificate,
@@ -130,7 +130,7 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
     reply.*part = "";
     EXPECT_TRUE(refused(reply) || (good.*part).empty());
   }
-  // A reply to another machine.
+  // The reply is for another machine.
   const Joining carol = Joining::Begin(code, "bob").value();
   EXPECT_FALSE(carol.Finish(good, kTestWallS).ok());
   EXPECT_TRUE(bob.Finish(good, kTestWallS).ok());

@@ -91,7 +91,7 @@ TEST(MembershipState, HeartbeatsTakeSuspicionAndDeathAway) {
   EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
 }
 
-// A member may lie about another one's silence.
+// A member may claim falsely that another one is silent.
 TEST(MembershipState, NoMemberIsExpelledByWhatOthersMakeOfIt) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
@@ -165,12 +165,13 @@ void ExpectThatRivalsAreFound(uint64_t incarnation_of_other) {
 
 TEST(MembershipState, ASecondProcessWithItsIdentityIsFound) { ExpectThatRivalsAreFound(1000); }
 
-// Their heartbeats stay the same.
+// In this case the heartbeats of both stay the same.
 TEST(MembershipState, ASecondProcessThatBeganInTheSameSecondIsFound) {
   ExpectThatRivalsAreFound(Make().self().incarnation);
 }
 
-// Several nodes may report an earlier incarnation, with its former address, until they know better.
+// Several nodes may report an earlier incarnation, with its former address, until they get the new
+// one.
 TEST(MembershipState, AnEarlierLifeIsNoSecondProcess) {
   MembershipState state = Make();
   Member earlier = Named(1, 50);
@@ -178,7 +179,8 @@ TEST(MembershipState, AnEarlierLifeIsNoSecondProcess) {
   for (int i = 0; i < 20; ++i)
     ASSERT_TRUE(state.Merge(std::vector{earlier}, i * kNsPerSecond).ok());
   EXPECT_EQ(state.TakeRival(), std::nullopt);
-  // Nor is a record with the same address, such as this node's own after its clock went back.
+  // A record with the same address is no rival either, such as this node's own after its clock went
+  // back.
   for (uint64_t i = 0; i < 20; ++i)
     ASSERT_TRUE(state.Merge(std::vector{Named(1, 100 + 2 * i)}, 0).ok());
   EXPECT_EQ(state.TakeRival(), std::nullopt);
@@ -328,11 +330,11 @@ TEST_F(ManyMembers, ANewerRecordTakesADoubtAway) {
   Member beat = Named(7);
   beat.heartbeat = 50;
   ASSERT_TRUE(state_.Merge(std::vector{beat}, kLaterNs + 1).ok());
-  // It is also sent to those that may have heard of the doubt.
+  // The refutation is also sent to nodes that may have heard of the suspicion.
   const auto told = state_.Tell(kLaterNs + 2).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], beat);
-  // An older doubt does not count.
+  // An older suspicion does not count.
   state_.TakeDoubts(std::vector{doubted}, kLaterNs + 3);
   EXPECT_EQ(state_.Tell(kLaterNs + 4).members[1].state, MemberState::kAlive);
 }

@@ -51,7 +51,7 @@ TEST_F(RevocationsTest, NothingIsBelievedThatTheAuthorityHasNotSigned) {
   const TestAuthority other;
   EXPECT_EQ(Revocations::Parse(list.text(), other.authority.certificate).error().code(),
             Code::kPermissionDenied);
-  // A node of the cluster cannot sign one either.
+  // A node of the cluster cannot sign a list either.
   const Identity eve = made_.NodeCalled("eve");
   const Revocations forged = list.With(Node(9), kTestWallS, eve.key).value();
   EXPECT_EQ(Parse(forged.text()).error().code(), Code::kPermissionDenied);
@@ -78,7 +78,7 @@ TEST_F(RevocationsTest, NodesCannotBeTakenOutOrMovedToAnotherList) {
   std::string shorter = text;
   shorter.erase(first, second - first);
   EXPECT_FALSE(Parse(shorter).ok());
-  // Twice the same, and in another order.
+  // A line twice, and lines in another order, are refused.
   std::string twice = text;
   twice.insert(first, text.substr(first, second - first));
   EXPECT_FALSE(Parse(twice).ok());
@@ -89,7 +89,7 @@ TEST_F(RevocationsTest, NodesCannotBeTakenOutOrMovedToAnotherList) {
   // The signature of another list.
   const std::string other = ListOf(1).text();
   EXPECT_FALSE(Parse(text.substr(0, end) + other.substr(other.find("signature "))).ok());
-  // And one without nodes, which would replace any list.
+  // A list without nodes is refused, because it would replace any list.
   EXPECT_FALSE(Parse("asterism revoked nodes 1\nserial 0\nsignature 00\n").ok());
 }
 

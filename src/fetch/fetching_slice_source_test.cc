@@ -128,7 +128,8 @@ TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {
   ASSERT_TRUE(taken && !taken->ok());
   EXPECT_THAT(taken->error().message(), HasSubstr("no reachable node has it"));
   EXPECT_THAT(taken->error().message(), HasSubstr("start `aster node --model FILE`"));
-  // Not Unavailable: that would mean a neighbour of this node.
+  // The code must not be Unavailable, which would mean that a neighbour of this node is
+  // unreachable.
   EXPECT_EQ(taken->error().code(), Code::kNotFound);
 }
 
@@ -156,7 +157,7 @@ TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
   EXPECT_EQ(peer->calls, 0);
 }
 
-// Neither counted the other when it was requested.
+// When each was requested, the other was not counted yet.
 TEST_F(FetchingSliceSourceTest, TwoThatBeginTogetherDoNotBothFit) {
   const auto peer = std::make_shared<FakePeer>("a");
   const uint64_t one = std::max(BytesIn(kFirst), BytesIn(kLast)) + kKvBytes;

@@ -343,7 +343,7 @@ TEST_F(TensorStoreTest, IsRefusedBeforeWeightsTravel) {
   EXPECT_EQ(peer->calls, 0);
 }
 
-// In a process of its own, which is killed at any moment.
+// A process of its own fetches, and is killed at any moment.
 TEST_F(TensorStoreTest, SurvivesBeingKilledAnywhere) {
   for (int round = 0; round < 12; ++round) {
     const pid_t child = fork();

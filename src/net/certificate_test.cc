@@ -51,7 +51,7 @@ std::string Unmarked(const Authority& authority) {
   return {data, static_cast<size_t>(size)};
 }
 
-// By the names alone, the node's certificate would count as self-signed.
+// If names alone were compared, the node's certificate would count as self-signed.
 TEST(Certificate, ANodeMayBeCalledLikeItsAuthority) {
   Authority home;
   const Node node;

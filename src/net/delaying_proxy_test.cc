@@ -58,7 +58,7 @@ TEST_F(ProxyTest, ACutIsToldToBoth) {
   proxy_->Cut();
   EXPECT_EQ(Next(*ann_).kind, Event::Kind::kDown);
   EXPECT_EQ(Next(*bob_).kind, Event::Kind::kDown);
-  // Then they connect again.
+  // A message connects them again.
   ASSERT_TRUE(ann_->Send(bob_->self(), wire::CloseRoute{4}).ok());
   EXPECT_EQ(Next(*bob_).kind, Event::Kind::kUp);
   EXPECT_EQ(RouteOf(Next(*bob_)), 4U);

@@ -74,7 +74,7 @@ TEST_F(OutboxTest, NothingIsLostWhereTheStreamIsFull) {
     if (i == 0) {
       EXPECT_TRUE(outbox_.IsBlocked());
     }
-    // Not into the middle of a frame.
+    // The message must not go into the middle of a frame.
     if (i == 10) {
       ASSERT_TRUE(outbox_.PushControl(wire::Ping{1}).ok());
     }

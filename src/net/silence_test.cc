@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLeastNs = 2 * kNsPerSecond;
 
-// Heard every `pause_ns` for `duration_ns`; returns the last time.
+// The peer is heard every `pause_ns` for `duration_ns`; returns the last time.
 int64_t HearEvery(Silence& silence, int64_t from_ns, int64_t pause_ns, int64_t duration_ns) {
   int64_t now_ns = from_ns;
   while (now_ns + pause_ns <= from_ns + duration_ns) silence.Heard(now_ns += pause_ns);

@@ -224,7 +224,7 @@ TEST_P(TcpNetworkTest, AReaderThatStopsHoldsTheSenderBack) {
     status = ann->Send(bob->self(), std::move(work));
     sent += status.ok();
   }
-  // At most its credit and the queue.
+  // At most the peer's credit and the queue are sent.
   EXPECT_LE(sent, 53);
   EXPECT_GE(sent, 41);
   EXPECT_THAT(status.error().message(), HasSubstr("reads nothing"));
@@ -323,7 +323,7 @@ TEST(TcpNetwork, AnOpenPortNeedsCertificates) {
   TestCluster trusted(true);
   EXPECT_TRUE(
       trusted.TryStart("ann", [](TcpOptions& options) { options.listen = {"0.0.0.0:0"}; }).ok());
-  // Nor are peers with only a password accepted elsewhere.
+  // A node with only a password does not connect to other machines either.
   const auto ann = local.Start("ann");
   ann->Introduce(NodeId{{4, 4}}, {"192.0.2.1:7777"});
   EXPECT_THAT(Next(*ann).why.error().message(), HasSubstr("that is another machine"));
@@ -339,7 +339,7 @@ TEST(TcpNetwork, CertificatesOfAnotherClusterAreRefusedOnBothSides) {
   ASSERT_EQ(down.kind, Event::Kind::kDown);
   EXPECT_THAT(down.why.error().message(), HasSubstr("certificate"));
   EXPECT_FALSE(NextWithin(*ann, 50 * kNsPerMs)) << "nothing happened at the other side";
-  // Neither without TLS nor with a password.
+  // A peer without TLS, but with a password, is refused, too.
   TestCluster local(false);
   const auto bob = local.Start("bob");
   bob->Introduce(ann->self(), ann->addresses());

@@ -66,7 +66,7 @@ TEST_F(AskTest, AddressesThatAreSilentAreNotWaitedFor) {
   const auto reached = ReachMember(desk_, member_, kForeverNs);
   ASSERT_TRUE(reached.ok()) << reached.error().message();
   EXPECT_EQ(reached->answer.version, "there");
-  // Later calls go there only, once.
+  // Later calls go to this address only, and only once.
   std::atomic<int> asked = 0;
   service_.status = [&]() -> Result<cluster::NodeStatus> {
     ++asked;

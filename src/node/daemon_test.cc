@@ -182,8 +182,8 @@ TEST_F(Daemons, AreNotExpelledByAMember) {
                                                 .address = desk->control_addresses().front(),
                                                 .expect = desk->identity().node})
                           .value();
-  // False records of lap: that it has left, with and without a signature; that it has another
-  // address; and of nodes that do not exist.
+  // False records claim that lap has left, with and without a signature, that it has another
+  // address, and that nodes exist which do not.
   cluster::Member lie = desk->GetStatus().members.at(1);
   ASSERT_EQ(lie.name, "lap");
   lie.incarnation = cluster::kMaxIncarnation;
@@ -233,7 +233,7 @@ TEST_F(Daemons, TellNoPathsOfTheirMachine) {
   EXPECT_THAT(fetched.error().message(), testing::Not(HasSubstr("/")));
 }
 
-// The command knew only the node where it had joined.
+// The command knew only the node through which it had joined.
 TEST_F(Daemons, AreAllKnownToAMachineThatOnlyAsks) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
              asker_home = NewMachine("asker");

@@ -24,7 +24,7 @@ cluster::Member Living(uint64_t number) {
 
 uint64_t NothingReceived(const cluster::NodeId&) { return 0; }
 
-// As the node `self` of `count` sees them: itself first.
+// The members as node `self` of `count` sees them, itself first.
 std::vector<cluster::Member> SeenBy(uint64_t self, uint64_t count) {
   std::vector<cluster::Member> members = {Living(self)};
   for (uint64_t i = 0; i < count; ++i) {
@@ -156,7 +156,7 @@ TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
   while (!is_told_) clock_.SleepFor(10 * kNsPerMs);
 }
 
-// One glance at a slow link does not fix its rate for ever.
+// A short measurement of a slow link does not fix its rate for ever.
 TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
@@ -174,7 +174,7 @@ TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   };
   link_->SetLink(kSlow);
   await_below(400'000);
-  // Half as fast.
+  // The link becomes half as fast.
   link_->SetLink({.delay_ns = 0, .rate_bytes_per_s = kSlow.rate_bytes_per_s / 2});
   await_below(130'000);
 }
@@ -190,7 +190,7 @@ TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
   Await(*meter, IsSlow);
 }
 
-// The glance's bytes wait too long behind the activations.
+// The bytes of a short measurement would wait too long behind the activations.
 TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;

@@ -53,7 +53,7 @@ TEST_F(SelfMeterTest, OneAtABusyMomentIsForgottenSoon) {
   now_ = SpeedOf(220);
   EXPECT_TRUE(LookAfter(60));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 220);
-  // And so is the third.
+  // It is busy during the third, too.
   now_ = SpeedOf(30);
   EXPECT_TRUE(LookAfter(60));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 220);

@@ -43,7 +43,7 @@ TEST(UsualRequests, SeveralAtOnceAreNone) {
   EXPECT_FALSE(UsualRequests(last).empty());
   last.push_back(Request(100, 40, 2));
   EXPECT_TRUE(UsualRequests(last).empty());
-  // Until the concurrent ones are no longer among the last.
+  // The concurrent requests are no longer among the last ones.
   for (int i = 0; i < 9; ++i) last.push_back(Request(100, 40));
   EXPECT_FALSE(UsualRequests(last).empty());
 }

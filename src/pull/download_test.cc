@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* kUrl = "https://host/m.gguf";
 
-// Sleeping takes no time, and is counted.
+// A clock on which sleeping takes no time and is counted.
 class NoWait final : public Clock {
  public:
   int64_t NowNs() const override { return slept_ns; }
@@ -170,7 +170,7 @@ TEST_F(DownloadTest, TakesNoBytesWithAnotherDigest) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kDataLoss);
   EXPECT_FALSE(std::filesystem::exists(path_));
-  // None of it is used for resuming.
+  // The next run does not resume from these bytes.
   ASSERT_TRUE(Run(Known()).ok());
   EXPECT_EQ(http_.requests.back().begin, 0U);
 }

@@ -77,7 +77,7 @@ TEST_F(Acceptors, EndStrangersWhoTakeTooLong) {
   EXPECT_TRUE(Happens(Connect(), POLLIN));
 }
 
-// As with a header without an end for gRPC's parser.
+// For example, a header without an end for gRPC's parser.
 TEST_F(Acceptors, EndStrangersWhoSendTooMuch) {
   Start({.patience_ns = 3600 * kNsPerSecond, .max_bytes = 1000});
   const net::Socket silent = Connect();
@@ -125,7 +125,7 @@ TEST_F(Acceptors, TakeConnectionsAgainOnceThereAreDescriptors) {
   const int connected = connect(
       waiting.descriptor(), reinterpret_cast<const sockaddr*>(&endpoint_.address), endpoint_.size);
   ASSERT_TRUE(connected == 0 || errno == EINPROGRESS);
-  // After this time the acceptor has most likely failed.
+  // After this time the acceptor has most likely failed to accept it.
   EXPECT_TRUE(Happens(waiting, POLLOUT));
   SystemClock().SleepFor(50 * kNsPerMs);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -123,7 +123,7 @@ TEST_F(Hostile, StrangersWithoutACertificateDoNotStay) {
   ExpectItAnswers();
 }
 
-// As a program that knows TLS 1.2 and nothing newer.
+// The hello of a program that knows nothing newer than TLS 1.2.
 TEST_F(Hostile, OldTlsIsRefused) {
   std::string hello = "\x16\x03\x01" + std::string(1, 0) + "\x47" + "\x01" + std::string(2, 0) +
                       "\x43" + "\x03\x03" + std::string(32, 'r') + std::string(1, 0);
@@ -241,7 +241,7 @@ TEST_F(Hostile, RevokedNodesAreAskedNothing) {
     EXPECT_THAT(error.message(), HasSubstr("laptop was revoked"));
   }
   EXPECT_FALSE(was_asked);
-  // Holds from the next call on, also on the existing connection.
+  // The change holds from the next call on, also on the existing connection.
   service_.admit = nullptr;
   EXPECT_TRUE(client->Exchange({}, kPatienceNs).ok());
 }

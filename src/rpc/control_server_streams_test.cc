@@ -20,7 +20,7 @@ std::vector<uint8_t> SomeBytes(size_t size) {
   return bytes;
 }
 
-// Until the sink fails.
+// Sends until the sink fails.
 Status SendForEver(const ByteSink& sink) {
   const std::vector<uint8_t> bytes = SomeBytes(100'000);
   for (;;) TRY(sink(bytes));

@@ -207,7 +207,7 @@ TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
   EXPECT_EQ(loop.state().running, 0U);
 }
 
-// Also without requests; and no call waits for a loop that has ended.
+// Calls are made even without requests, and no call waits for a loop that has ended.
 TEST_F(AnswerLoopTest, CallsAreMadeOnItsThread) {
   Slow generator(clock_, 1);
   AnswerLoop loop(generator, clock_, {});

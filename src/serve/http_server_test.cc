@@ -29,7 +29,7 @@ bool Connect(int descriptor, const std::string& address) {
   return connect(descriptor, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0;
 }
 
-// A client that sends anything.
+// A client that sends any bytes.
 class Client {
  public:
   explicit Client(const std::string& address) : descriptor_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -148,7 +148,7 @@ TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {
   client.Say("GET /a HTTP/1.1\r\n\r\n");
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/a 0!"));
   client.Say("\r\n");
-  // Longer than a head may take, and shorter than a connection may be idle.
+  // The pause is longer than a head may take, and shorter than a connection may be idle.
   SystemClock().SleepFor(900 * kNsPerMs);
   client.Say("GET /b HTTP/1.1\r\n\r\n");
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/b 0!"));

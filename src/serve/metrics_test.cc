@@ -237,7 +237,7 @@ TEST(Metrics, DraftersOfOtherMachinesAreShownWhereverTheModelIs) {
   EXPECT_EQ(value("aster_remote_draft_tokens_cancelled_total", "here"), "3");
   EXPECT_EQ(value("aster_remote_drafters", "on nodes"), "1");
   EXPECT_EQ(value("aster_remote_draft_tokens_total", "on nodes"), "4");
-  // Present from the start, not only once there is a drafter.
+  // The metrics exist from the start, not only once there is a drafter.
   EXPECT_EQ(value("aster_remote_drafters", "without"), "0");
   EXPECT_EQ(value("aster_remote_draft_tokens_total", "without"), "0");
 }
