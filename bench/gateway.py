@@ -242,7 +242,7 @@ def main():
     rounds = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.rounds):
-            # In turn, and the other one first in the next round.
+            # The ways take turns, and each round reverses their order.
             for way in ways if number % 2 == 0 else reversed(ways):
                 rounds[way].append(measure(options, way, options.seed + number, folder))
     print(f"{'':<14}" + "".join(f"{name:>12}" for _, name, _ in COLUMNS) + f"{'cut':>6}")

@@ -174,7 +174,7 @@ def main():
     for count in (int(text) for text in arguments.streams.split(",")):
         rounds = {kind: [] for kind in kinds}
         for number in range(arguments.rounds):
-            # In turn, and the other one first in the next round.
+            # The servers take turns, and each round reverses their order.
             for kind in kinds if number % 2 == 0 else reversed(kinds):
                 server = start(kind, arguments, count)
                 try:

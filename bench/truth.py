@@ -29,7 +29,7 @@ from gguf_f32 import Reader  # noqa: E402
 ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe")
 TYPES = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "IQ2_XXS", "MXFP4")
 
-# By llama-quantize's name for such a file.
+# The types by llama-quantize's name for such a file.
 THEIR_TYPES = {name: name for name in ("IQ4_XS", "IQ4_NL", "Q3_K", "Q5_0", "Q5_1", "Q4_1", "IQ3_XXS", "IQ3_S")} | {
     "IQ2_XS": "IQ2_XS",
     "IQ2_M": "IQ2_S",
