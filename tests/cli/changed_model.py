@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A model's file with changed keys or tensors, written again: as other programs write it, or broken."""
+"""Writes a model's file again with changed keys or tensors: as other programs write it, or broken."""
 import pathlib
 import struct
 import sys
@@ -12,7 +12,7 @@ LAYOUTS = {"u16": (2, "H"), "u32": (4, "I"), "i32": (5, "i"), "f32": (6, "f"), "
 
 
 class ChangedModel:
-    """Keys by name: type and bytes. Tensors: name, dimensions, type, bytes."""
+    """The content of a model's file. Keys by name: type and bytes. Tensors: name, dimensions, type, bytes."""
 
     def __init__(self, path):
         reader = Reader(path)

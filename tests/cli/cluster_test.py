@@ -204,7 +204,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual([revoked["id"] for revoked in view["revoked"]], [ident])
         self.assertEqual([other["name"] for other in view["others"]], ["shed"])
         self.assertIn("revoked before", desk.aster("revoke", ident, check=INPUT))
-        # By the beginning of an id, and by an id that no node has seen.
+        # A node is revoked by the beginning of its id, and an id that no node has seen can be revoked.
         desk.aster("revoke", shed.show()["node"]["id"][:8])
         desk.aster("revoke", "ab" * 16)
         self.assertEqual(len(desk.show()["revoked"]), 3)
@@ -235,7 +235,7 @@ class Cluster(unittest.TestCase):
         self.assertNotIn(key.splitlines()[1], kept.read_text())
         self.assertIn("there is such a file", desk.aster("authority", "export", kept, check=INPUT))
         self.assertIn("authority import", lap.aster("authority", "export", self.root / "other", check=INPUT))
-        # Another code, a damaged one, and the file of another cluster.
+        # The command refuses another code, a damaged one, and the file of another cluster.
         other = json.loads(desk.aster("authority", "export", self.root / "second.key", "--json"))["code"]
         self.assertIn("not the one of this file", lap.aster("authority", "import", kept, stdin=other, check=INPUT))
         self.assertIn("letters and digits", lap.aster("authority", "import", kept, stdin="ABC", check=INPUT))
@@ -285,7 +285,7 @@ class Cluster(unittest.TestCase):
             self.assertIn("the cluster attic", text)
             self.assertEqual(end_of(process)[0], OK)
             self.assertEqual(lap.show()["seeds"], [address])
-            # It was used, so no machine has it; a code of another cluster is another machine's.
+            # The invitation was used, so no machine has it; the code of another cluster is for another machine.
             self.assertIn("aster cluster join CODE HOST", self.machine_at(port).aster("join", code, check=SYSTEM))
             self.assertIn("elsewhere", self.machine_at(port).aster("join", of_other, "--name", "shed"))
 

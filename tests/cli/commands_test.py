@@ -354,11 +354,11 @@ class Synth(Case):
         self.assertEqual([gpu["layer_end"] for gpu in placed["gpus"]], [layers])
         self.assertRegex(plan("8GiB+600MiB").decode(), r"8\.00 GiB with a GPU of 600 MiB, of which(.|\n)*"
                          r" on its GPU of 600 MiB\n")
-        # In a group: the part of the node with a GPU.
+        # In a group, the GPU has the part of its node.
         group = json.loads(plan("8GiB+600MiB,8GiB", "--split", "a+b=0:out", "--json"))
         parts = list(group["placements"].values())[0]
         self.assertEqual([[gpu["layer_end"] for gpu in part["gpus"]] for part in parts], [[layers], []])
-        # A GPU without room for a layer.
+        # The GPU has no room for a layer.
         self.assertRegex(plan("8GiB+100MiB").decode(), r"no layer on its GPU of 100 MiB: no more fit beside")
         aster("plan", "--memory", self.tiny, "--machines", "8GiB+many", check=INPUT)
 

@@ -13,7 +13,7 @@ STORY = ("-p", "Tell me a story.", "-n", 40, "--json")
 
 
 def block_as_published(tensors, layers):
-    """From a model with the block inside: the block's tensors, named and cut as in a file of their own."""
+    """The block's tensors of a model that has it inside, named and cut as in a file of their own."""
     inside = f"blk.{layers}."
     for name, dims, kind, content in tensors:
         if not name.startswith(inside):
@@ -53,12 +53,12 @@ class Companion(Case):
         return json.loads(aster("run", *arguments, *STORY).stdout)
 
     def check_drafts(self, draft):
-        """Their number depends on timing; a block that was read wrongly is hardly ever right."""
+        """The number of draft tokens depends on timing, but a block that was read wrongly is hardly ever right."""
         self.assertGreater(draft["accepted"], 0)
         self.assertGreater(2 * draft["accepted"], draft["drafted"])
 
     def check(self, *files, options=()):
-        """It answers like the model alone, and drafts well."""
+        """The model with these files answers like the model alone, and drafts well."""
         for order in (files, files[::-1]):
             drafted = self.answer(*order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
             self.assertEqual(drafted["ids"], self.plain, order)

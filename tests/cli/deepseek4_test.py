@@ -69,7 +69,7 @@ class EveryWay(DeepSeek4):
 
 
 class Names(DeepSeek4):
-    """As other programs write them."""
+    """Names that other programs write for the same keys and tensors."""
 
     def check_same(self, changed):
         self.assertEqual(self.logits(changed.write(self.folder / "renamed.gguf")), self.wanted)

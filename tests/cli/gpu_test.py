@@ -36,7 +36,7 @@ class Gpu(Case):
         self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
 
     def test_every_way_of_deepseek_v41_has_the_same_bits(self):
-        """It has all kinds of row that V4 has, and more: V4's are in engine/gpu/gpu_test.cc."""
+        """V4.1 has all kinds of rows that V4 has, and more; engine/gpu/gpu_test.cc tests those of V4."""
         model = self.folder / "latent.gguf"
         aster("synth", model, "--preset", "flash41-shape-tiny", "--type", "Q8_0")
         report = json.loads(self.on_gpu("verify", model, "--tokens", 8, "--gpu-layers", "auto", "--json").stdout)
@@ -44,7 +44,7 @@ class Gpu(Case):
         self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
 
     def test_an_answer_is_the_same_with_some_layers(self):
-        """With all of them: in the next test."""
+        """Some layers are on the GPU; the next test has all of them there."""
         plain = aster("run", self.tiny, *STORY).stdout
         self.assertEqual(self.on_gpu("run", self.tiny, *STORY, "--gpu-layers", 1).stdout, plain)
 

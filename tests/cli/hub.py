@@ -73,7 +73,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             fault["holds"].wait(60)
         self.wfile.write(body[:fault.get("breaks_after", len(body))])
         if "breaks_after" in fault or "lies_by" in fault:
-            # As if a cable was pulled: without a close.
+            # The connection is reset without a close, as if a cable was pulled.
             self.wfile.flush()
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True

@@ -154,7 +154,7 @@ class Once(Case):
 TOOLS = [{"type": "function", "function": {
     "name": "add", "description": "Adds two numbers.", "parameters": {
         "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}}}]
-# In the form of nova's family. The grammar guides the model, which does not know this tool.
+# A call in the form of nova's family. The grammar guides the model, which does not know this tool.
 CALL = r'''root ::= "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}}\n</tool_call>"'''
 SCHEMA = {"type": "object", "properties": {"size": {"type": "integer", "maximum": 99},
                                            "kind": {"enum": ["city", "land"]}},
@@ -202,7 +202,7 @@ class Forms(Case):
         self.assertEqual(report["tool_calls"][0]["name"], "add")
         self.assertEqual(report["content"], "")
         self.assertIn("<tool_call>", report["text"])
-        # Without tools it is text.
+        # Without tools a call is text.
         text = self.run_json("--grammar", grammar)
         self.assertIn("<tool_call>", text["text"])
         self.assertNotIn("tool_calls", text)

@@ -119,7 +119,7 @@ class Cache(Home):
         cache = self.home / "cache"
         options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
         plain = self.answer(*options[:-2])
-        # Killed while it opens its cache, writes its first pages, and later ones.
+        # The process is killed while it opens its cache, writes its first pages, and later ones.
         for files in (0, 1, 2, 4):
             cache = self.home / f"cache-{files}"
             kept = (*options[:-1], cache)
@@ -331,7 +331,7 @@ class Sessions(Home):
             run = self.run_here("run", "--session", "talk", "-p", "x", "-n", 4, "--temp", 0, "-q", check=None)
             self.assertIn(said, run.stderr, kind)
             self.assertEqual(run.returncode, OK)
-        # Not even one turn.
+        # A session without a readable turn is refused.
         path.write_bytes(whole)
         self.flip(path, whole.index(b"user says 0"))
         self.run_here("run", "--session", "talk", "-p", "x", "-n", 4, check=INPUT)
@@ -357,7 +357,7 @@ class Sessions(Home):
         self.save(alone, "--raw")
         self.flip(alone, alone.stat().st_size * 3 // 4)
         self.assertIn(b"damaged at byte", self.run_here("session", "show", alone, check=INPUT).stderr)
-        # If it can be computed again, it is; saved again it is complete.
+        # A damaged session whose text can be computed again is complete when it is saved again.
         self.save("kept", "--raw")
         self.session("show", "kept")
 

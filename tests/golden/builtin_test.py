@@ -39,7 +39,7 @@ def is_supported(model):
 
 
 def instruction_sets(model):
-    """Those that the machine has: others are refused before anything is computed."""
+    """The instruction sets of this machine: others are refused before anything is computed."""
     return [isa for isa in INSTRUCTION_SETS
             if run("verify", model, "--tokens", 2, isa=isa, check=False).returncode in (0, 1)]
 
@@ -62,7 +62,7 @@ def score_of(model, questions, isa):
 
 
 def golden_of(model, questions, folder, isa=None, whole=True):
-    """Without `whole` one text and no score: enough if all have the same logits."""
+    """`whole=False`: one text and no score, which is enough if all instruction sets have the same logits."""
     golden = {"texts": [text_of(model, prompt, isa) for prompt in PROMPTS[:None if whole else 1]],
               "logits": logits_hash(model, folder, isa)}
     if whole:

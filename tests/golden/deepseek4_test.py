@@ -45,7 +45,7 @@ class PlainWriter(gen.W):
 
 
 def errors_of(logits, wanted):
-    """By position: the distance of the logits, relative to their spread."""
+    """For each position, the distance of the logits, relative to their spread."""
     return np.sqrt(np.square(logits - wanted).mean(1)) / wanted.std()
 
 

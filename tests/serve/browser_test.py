@@ -100,7 +100,7 @@ def use_page(holder, chromium):
     shutil.copytree(BROWSER, folder)
     if not install(folder):
         return NOT_HERE
-    # It calls tools in the form of its template.
+    # The model calls tools in the form of its template.
     write_with_template(NOVA, holder / "thinker.gguf", THINKER)
     with contextlib.ExitStack() as stack:
         def started(server):

@@ -67,7 +67,7 @@ class Changes(ClusterCase):
             self.assertIn("desk" if what == "drain" else "lap", message_of(refusal))
 
     def test_what_a_drained_machine_has_of_conversations_moves_first(self):
-        # It is switched off as soon as the reply has come.
+        # The drained machine is switched off as soon as the reply has come.
         desk, lap = self.two(NOVA)
         # Its own machine may drain it, and the one with the key; no other. Orders may be repeated in both directions.
         self.assertIn("the cluster's key", lap.aster("cluster", "drain", "desk", check=5))
@@ -117,12 +117,12 @@ class Changes(ClusterCase):
         self.assertEqual(server.get("/v1/status")["cluster"]["drained"], [drained["node"]])
         self.assertEqual(self.nodes_of(server), ["desk"])
         self.assertEqual(self.story(server), story)
-        # The last one stays: no other could answer.
+        # The last machine cannot be drained, as no other could answer.
         refusal = server.post("/v1/cluster/drain", {"node": "desk"}, expected=503, headers=ADMIN)
         self.assertIn("no node can compute", message_of(refusal))
         self.assertEqual(self.story(server), story)
         self.assertEqual(self.nodes_of(server), ["desk"])
-        # Used again, it may get all layers.
+        # When it is used again, it may get all layers.
         server.post("/v1/cluster/drain", {"node": drained["node"], "drained": False}, headers=ADMIN)
         server.post("/v1/cluster/drain", {"node": "desk"}, headers=ADMIN)
         self.assertEqual(self.nodes_of(server), ["lap"])

@@ -74,10 +74,10 @@ class Dialects(unittest.TestCase):
         self.assertIsNone(again["token_logprobs"][0])
         self.assertIsNone(again["top_logprobs"][0])
         self.assertEqual("".join(again["tokens"]), scored["text"])
-        # The very bits that the answer had.
+        # The probabilities of the answer have the same bits as before.
         self.assertEqual(again["token_logprobs"][len(ids):], told["token_logprobs"])
         self.assertEqual(again["top_logprobs"][len(ids):], told["top_logprobs"])
-        # Followed by an answer, several at once, and in a stream.
+        # The prompt is followed by an answer, several at once, and in a stream.
         both = self.server.post("/v1/completions", {**body, "prompt": [prompt, prompt], "n": 2, "max_tokens": 9})
         self.assertEqual(len(both["choices"]), 4)
         for choice in both["choices"]:
@@ -89,7 +89,7 @@ class Dialects(unittest.TestCase):
         logprobs = [one for _, event in events if event != "[DONE]" for choice in event["choices"]
                     if choice["logprobs"] for one in choice["logprobs"]["token_logprobs"]]
         self.assertEqual(logprobs, both["choices"][0]["logprobs"]["token_logprobs"])
-        # Without an answer, and without the prompt's probabilities.
+        # Neither an answer nor the prompt's probabilities are requested.
         self.assertEqual(self.server.post("/v1/completions", {"prompt": prompt, "max_tokens": 0})["choices"][0]["text"],
                          "")
         self.server.post("/v1/completions", {**body, "prompt": ""}, expected=400)
@@ -149,7 +149,7 @@ class Dialects(unittest.TestCase):
     def test_calls_and_results_belong_together(self):
         result = {"role": "tool", "tool_call_id": "call_x", "content": "7"}
         self.refused("/v1/chat/completions", "messages[1].tool_call_id", messages=[*HELLO, result])
-        # A missing one, too.
+        # A missing result is an error, too.
         call = {"id": "call_y", "type": "function", "function": {"name": "add", "arguments": "{}"}}
         calls = {"role": "assistant", "content": "", "tool_calls": [{**call, "id": "call_x"}, call]}
         problem = self.refused("/v1/chat/completions", "messages[1].tool_calls",

@@ -124,7 +124,7 @@ class Ensembles(unittest.TestCase):
         responses = {"model": "both", "input": PROGRAM, "max_output_tokens": 150, "temperature": 0}
         told = []
 
-        # At once.
+        # Answers as a whole.
         answer = self.ask(PROGRAM, "both")
         told.append((answer["choices"][0]["message"]["content"], answer["choices"][0]["ensemble"]))
         answer = self.server.post("/v1/messages", claude)
@@ -136,7 +136,7 @@ class Ensembles(unittest.TestCase):
         answer = self.server.post("/api/generate", {**generate, "stream": False})
         told.append((answer["response"], answer["ensemble"]))
 
-        # In pieces, as the author wrote them.
+        # Answers in pieces, as their author wrote them.
         events = self.server.stream("/v1/chat/completions", chat(PROGRAM, "both"))
         self.assertGreater(len(events), 10)
         told.append((content_of(events), events[-2][1]["choices"][0]["ensemble"]))
@@ -239,7 +239,7 @@ class Ensembles(unittest.TestCase):
         connection.close()
         self.until_idle()
         self.assertEqual(metrics_of(self.server)['aster_abandoned_total{model="both"}'], before + 1)
-        # Its members answer others.
+        # The members answer other requests.
         self.assertIn("Answer: 40", self.said(PROGRAM, "both")[0])
 
     def test_questions_beside_each_other_change_nothing(self):

@@ -93,7 +93,7 @@ class Configurations(unittest.TestCase):
 
 
 def make_certificate(path):
-    """For this machine, with its key; self-signed."""
+    """Makes a self-signed certificate for this machine, in a file with its key."""
     key = path.with_suffix(".key")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                     "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key,
@@ -103,10 +103,10 @@ def make_certificate(path):
 
 
 class Conversation:
-    """Its turns, as a client of OpenAI's API sends them."""
+    """The turns of a conversation, as a client of OpenAI's API sends them."""
 
     def __init__(self, number):
-        # As long as usual instructions, and unique.
+        # The instructions are unique, and as long as usual ones.
         rules = " ".join(f"Rule {rule} of assistant {number}: answer {rule * number % 7} shortly." for rule in range(8))
         self.messages = [{"role": "system", "content": rules}, {"role": "user", "content": f"Question {number}?"}]
 

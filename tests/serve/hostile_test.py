@@ -57,7 +57,7 @@ class Hostile(unittest.TestCase):
         self.assertTrue(answer["choices"])
 
     def idle_within(self, seconds):
-        """Whether nothing runs any more by then."""
+        """Whether no request runs or waits any more within this time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             now = self.server.get("/v1/status")["now"]
@@ -161,7 +161,7 @@ class Hostile(unittest.TestCase):
                     connection.recv(200)
                 else:
                     self.server.until_running()
-                # Without a close.
+                # The connection is reset without a close.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 connection.close()
                 self.assertTrue(self.idle_within(20))

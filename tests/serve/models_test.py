@@ -271,7 +271,7 @@ class SecondLife(unittest.TestCase):
                     self.assertEqual((again, asked), (expected, second))
                     self.assertGreaterEqual(cached, least)
                     self.assertTrue(options or cached == 0)
-                    # From here on everything is in memory.
+                    # Now everything is in memory.
                     _, _, cached = self.turn(server, again + follow)
                     self.assertGreaterEqual(cached, second - 4)
                 finally:

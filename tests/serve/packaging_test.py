@@ -104,7 +104,7 @@ class Units(unittest.TestCase):
             printed = run(ASTER, *arguments, "--print-config")
             self.assertIn("port=0\n", printed)
             grace = int(re.search(r"^# grace=(\d+)$", printed, re.MULTILINE)[1])
-        # It gets the time that it gives to running requests.
+        # The unit stops the server later than running requests have to end.
         self.assertGreater(int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)[1]), grace)
 
     def test_the_node_s_starts_it(self):
@@ -114,7 +114,7 @@ class Units(unittest.TestCase):
             self.assertIn(PACKAGING / "node.toml", arguments)
             ended = subprocess.run([ASTER, *arguments], capture_output=True,
                                    env={**os.environ, "ASTER_CONFIG": folder, "XDG_CACHE_HOME": folder})
-        # Without a cluster it says what to do, and the unit does not restart it.
+        # Without a cluster the node says what to do, and the unit does not restart it.
         self.assertIn(b"aster cluster", ended.stderr)
         prevented = re.search(r"^RestartPreventExitStatus=(.*)$", text, re.MULTILINE)[1].split()
         self.assertIn(str(ended.returncode), prevented)
@@ -246,7 +246,7 @@ class Orchestrator(Pods):
         [plugin] = yaml.safe_load(text)["plugins"]
         [engine] = plugin["parameters"]["engineConfigs"]
         self.assertEqual(labels[plugin["parameters"]["engineLabelKey"]], engine["name"])
-        # It has no key. Each name is a gauge with one value, without a time stamp.
+        # The request has no key. Each metric is a gauge with one value and no time stamp.
         server = Server(NOVA, "--kv-memory", "64MiB", "--open-metrics", environment={"ASTER_API_KEY": "secret"})
         try:
             self.assertEqual(server.request("GET", "/v1/models")[0], 401)

@@ -62,7 +62,7 @@ class PageTest(unittest.TestCase):
 
     def test_own_page_may_send_requests(self):
         body = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
-        # As a browser does for the page of a server with another address.
+        # A browser sends these headers for the page of a server with another address.
         for host in ("192.168.1.5:8080", "rack.local:8080", "[fd00::1]:8080", "localhost:1"):
             headers = {"Host": host, "Origin": f"http://{host}"}
             self.server.post("/v1/chat/completions", body, headers=headers)
@@ -75,7 +75,7 @@ class PageTest(unittest.TestCase):
             status, _, body = self.server.request("GET", path, headers={"Host": "rebound.example:8080"})
             self.assertEqual(status, 403, path)
             self.assertIn("--cors http://rebound.example:8080", json.loads(body)["error"]["message"])
-        # Also with an origin of that name, as a rebound page has.
+        # A rebound page also has an origin of that name.
         headers = {"Host": "rebound.example", "Origin": "http://rebound.example"}
         self.server.post("/v1/chat/completions", {"messages": []}, expected=403, headers=headers)
 

@@ -90,7 +90,7 @@ class Pull(unittest.TestCase):
         self.assertIn("ASTER_ADMIN_KEY", keyed.post("/api/pull", body, 403, {"Authorization": "Bearer one"})["error"])
         managed = self.serve(NOVA, ASTER_API_KEY="one", ASTER_ADMIN_KEY="two")
         managed.post("/api/pull", body, 401, {"Authorization": "Bearer one"})
-        # Nor may the page of another server, if no key is needed.
+        # The page of another server may not pull either, if no key is needed.
         free = self.serve()
         free.post("/api/pull", body, 403, {"Origin": "http://localhost:1"})
         self.assertFalse(self.pulled.exists())

@@ -60,7 +60,7 @@ class Stored(unittest.TestCase):
         made = self.ask(input=FIRST)
         path = f"/v1/responses/{made['id']}"
         self.assertEqual(self.request("GET", path), made)
-        # With another key.
+        # Another key does not find the response.
         self.request("GET", path, 404, key="two")
         self.request("DELETE", path, 404, key="two")
         self.ask(404, key="two", input="x", previous_response_id=made["id"])
@@ -112,7 +112,7 @@ class Stored(unittest.TestCase):
         self.request("POST", path + "/cancel", 404, key="two")
         self.assertEqual(self.request("POST", path + "/cancel")["status"], "cancelled")
         self.assertEqual(self.request("GET", path)["status"], "cancelled")
-        # As many as there are places; a deleted one is not computed any further.
+        # There are as many as the limit allows; a deleted one is not computed any further.
         running = [self.start_long()["id"] for _ in range(3)]
         self.assertIn("--store-responses", self.start_long(429)["error"]["message"])
         self.request("DELETE", f"/v1/responses/{running[0]}")

@@ -51,7 +51,7 @@ WITH_IDS = """{%- if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TO
 [TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}
 {%- endfor -%}
 {{ '[/INST]' if m.role == 'user' }}{{ eos_token if m.role == 'assistant' }}{%- endfor -%}"""
-# As DeepSeek V3.1's: with calls, and without tools.
+# Like DeepSeek V3.1's template: with calls, and without tools.
 WITHOUT_TOOLS = """{{ bos_token }}{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor -%}
 {%- for m in messages if m.role != 'system' -%}
 {{ '<｜User｜>' if m.role == 'user' }}{{ '<｜tool▁output▁begin｜>' if m.role == 'tool' }}{{ m.content }}
@@ -246,7 +246,7 @@ class Ids(Checks):
                 self.assertIn(f"[TOOL_CALLS]{written}", prompt)
 
     def test_a_call_in_free_text_keeps_its_id(self):
-        # With an id and without, and with an invalid one.
+        # The calls have an id, none, and an invalid one.
         said = "".join("[TOOL_CALLS]look" + mark + r'[ARGS]{\"far\": true}'
                        for mark in ("[CALL_ID]aZ0bY1cX2", "", "[CALL_ID]no id"))
         body = self.ask(grammar=f'root ::= "Well.{said}"', logit_bias=self.favoured("Well."), temperature=0)

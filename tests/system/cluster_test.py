@@ -55,7 +55,7 @@ class Clusters(ClusterCase):
         desk, lap = self.two()
         name = self.tiny.stem
         alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
-        # By its name, with the suffix, or by its path on another machine.
+        # The model is named by its name, with the suffix, and by its path on another machine.
         for called in (name, f"{name}.gguf", f"/nowhere/{name}.gguf"):
             self.assertEqual(lap.aster("run", called, *PROMPT, "-n", 40, "--cluster"), alone, called)
         # A saved conversation, which continues without naming its model.
@@ -131,7 +131,7 @@ class Clusters(ClusterCase):
         self.assertNotIn("fetched", ask("lap=0:out"))
         page = 128
         whole = (alone["tokens"]["prompt"] - 1) // page * page
-        # From memory, then from the disk of a restarted node, and to two at once.
+        # KV rows come from memory, then from the disk of a restarted node, and to two nodes at once.
         fetched = ask("desk=0:out")["fetched"]
         self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
         for node in (desk, lap):
@@ -248,7 +248,7 @@ class Clusters(ClusterCase):
         asked = (self.tiny, "-p", "and then", "--raw", "--temp", 0, "-n", 20, "--ignore-eos", "-q")
         expected = desk.aster("run", "--session", "rules", *asked)
         self.assertIn("already", desk.aster("session", "move", "rules", "lap", check=INPUT))
-        # With another name it moves; with that name it has come there before, and is the only copy.
+        # With another name the session moves; it has come there with that name before, and is the only copy.
         desk.aster("session", "move", "rules", "lap", "--as", "laws")
         self.assertIn("no such session", desk.aster("session", "show", "rules", check=INPUT))
         for _ in range(2):
@@ -319,7 +319,7 @@ class Clusters(ClusterCase):
         self.assertEqual(chat.ask("and then?"), alone.ask("and then?"))
 
     def test_a_request_waits_while_no_node_is_heard(self):
-        """As if the cable of the asking machine was pulled out, and put back."""
+        """The link of the asking machine fails for a while, as if its cable was pulled out and put back."""
         desk, lap = self.two()
         options = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-n", 1500, "--ignore-eos")
         run = desk.start("run", self.tiny, *options, "-q", "--log-level", "info", "--cluster", "--split",
@@ -430,7 +430,7 @@ class Clusters(ClusterCase):
         desk.start_node("--join", "127.0.0.1:1")
         self.await_complaint(desk, "no node of the cluster answers there")
         self.assertIn("runs already", desk.aster(*node, check=INPUT))
-        # No request was computed yet.
+        # The node has computed no request yet.
         lap = self.invited(desk, "lap")
         lap.start_node("--join", desk.address)
         self.await_members(desk, 2)
@@ -462,7 +462,7 @@ class Clusters(ClusterCase):
         return machines
 
     def forget_addresses(self, *machines):
-        """As if all had got other addresses while they were off."""
+        """Removes known addresses, as if all machines had got others while they were off."""
         for machine in machines:
             for name in ("peers", "seeds"):
                 (machine.folder / "config/cluster" / name).unlink(missing_ok=True)

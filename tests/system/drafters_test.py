@@ -47,9 +47,9 @@ class Drafters(ClusterCase):
             self.assertEqual(drafted["ids"], plain["ids"], options)
             draft = drafted["draft"]
             self.assertEqual(draft["steps"] + draft["accepted"] + 1, drafted["tokens"]["generated"], options)
-        # When it has draft tokens depends on what else these machines do.
+        # Whether the drafter has draft tokens in time depends on the load of this machine.
         def proposes():
-            # It is not reported if it did not reply in time when drafters were searched.
+            # A drafter that did not reply to the search in time is not reported.
             proposed = PROPOSED.search(self.run_story(desk, "-n", 100, *AT_LAP)[1])
             return proposed is not None and int(proposed[1]) > 0
 
@@ -105,7 +105,7 @@ class Drafters(ClusterCase):
             self.assertEqual((begin + rest).decode(), plain, how)
             if how == signal.SIGSTOP:
                 lap.node.send_signal(signal.SIGCONT)
-        # Nor if it is missing at first: the search does not find it.
+        # Answers are also the same if the drafter is missing at first, so that the search does not find it.
         for options in (("--draft", "auto"), AT_LAP):
             self.assertEqual(self.run_story(desk, *long, *options)[0], plain, options)
 
@@ -119,7 +119,7 @@ class Drafters(ClusterCase):
             with Server(desk, *options) as server:
                 plain = server.answer()
                 self.assertEqual(server.drafts("draft_tokens_total"), 0)
-                # It comes, and goes, and comes back with another address.
+                # The drafter comes, fails, and comes back with another address.
                 for how in (signal.SIGTERM, signal.SIGKILL):
                     before = server.drafts("draft_tokens_total")
                     lap.start_node("--draft-for", "nova=comet", "--join", desk.address)

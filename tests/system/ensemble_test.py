@@ -106,7 +106,7 @@ class Ensembles(ClusterCase):
         lap.node.send_signal(signal.SIGSTOP)
         self.read(run, 1000)  # the other one continues
         lap.node.send_signal(signal.SIGCONT)
-        # It continues slowly, until lap has caught up.
+        # The member reads slowly, so that lap takes part again before the text ends.
         before = frames()
         while frames() < before + 20:
             self.read(run, 40)

@@ -25,7 +25,7 @@ FILES = 3
 EVERY_WAY = ("gpt-oss-tiny", "gemma4-tiny", "qwen3.5-moe-tiny", "deepseek2-tiny", "glm-5-tiny", "flash-shape-tiny",
              "flash41-shape-tiny")
 WORDS = "the rain in spain falls mainly in the plain "
-# Of several pages, and longer than the models' windows.
+# The prompt takes several pages, and is longer than the models' windows.
 PROMPT = WORDS * 30
 ANSWER = ("--raw", "--temp", 0, "-n", 12, "--ignore-eos", "--json")
 
@@ -109,9 +109,9 @@ class Families(Case):
             self.assertTrue(0.65 * most < kv <= most, (kv, most))
         else:
             self.assertEqual(kv, most)
-        # Packed matrices; beside them norms, and embeddings that are not the head: rows of the file. Routers of so few
-        # experts are packed as if there were more.
-        # Once: every repetition takes seconds, as the machine's limits are measured again.
+        # Memory has packed matrices and norms; embeddings that are not the head stay rows of the file. Routers of so
+        # few experts are packed as if there were more. There is one repetition, because every repetition measures the
+        # machine's limits again, which takes seconds.
         report = json.loads(aster("bench", split, "--prompt", 8, "--gen", 1, "--reps", 1, "--json").stdout)
         packed = report["model"]["packed_bytes"]
         tensors = json.loads(aster("inspect", whole, "--tensors", "--json").stdout)["tensor_list"]
@@ -122,7 +122,7 @@ class Families(Case):
 
     @for_each
     def test_the_kv_cache_moves(self, _, split):
-        """To a decode node, to a disk and back, into a session and out of it."""
+        """The KV cache moves to a decode node, to a disk and back, into a session and out of it."""
         alone = self.answer(split)
         moved = self.answer(split, "--local-nodes", 2, "--split", "node-1", "--decode", "node-2")
         self.assertEqual(moved["ids"], alone["ids"])

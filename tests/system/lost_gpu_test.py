@@ -35,7 +35,7 @@ class LostGpu(Case):
         cls.environment = {"VK_DRIVER_FILES": str(manifest), "VK_ICD_FILENAMES": str(manifest), "ASTER_GPU": "0",
                            "LOSING_DRIVER_OF": MESA["library_path"], "LOSING_DRIVER_WHEN": str(cls.lost)}
 
-        # With the GPU lost no check takes long.
+        # With a lost GPU the self-check is short.
         cls.lost.touch()
         listed = aster("devices", "--json", check=None, environment=cls.environment)
         if listed.returncode != 0 or not json.loads(listed.stdout)["devices"]:

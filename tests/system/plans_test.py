@@ -37,7 +37,7 @@ class Plans(ClusterCase):
         self.assertEqual(sum(plan["taken"] for plan in told["plans"]), 1)
 
     def large(self):
-        """Takes so long to compute that plans differ, whatever else this machine does."""
+        """A model that takes so long to compute that plans differ, whatever the load of this machine is."""
         model = self.folder / "large.gguf"
         self.machine("desk").aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K")
         return model
@@ -61,7 +61,7 @@ class Plans(ClusterCase):
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(self.tiny)
         lap = self.invited(desk, "lap")
-        # By name: the server has no file either.
+        # The model is given by name, as the server has no file either.
         server = Server(self.tiny.stem, "--cluster", "--kv-memory", "64MiB", environment=lap.environment)
         self.addCleanup(server.stop)
         ask = {"prompt": "the rain in", "max_tokens": 12, "temperature": 0, "ignore_eos": True}
@@ -95,10 +95,10 @@ class Plans(ClusterCase):
         wait_for(lambda: nodes() == {"desk", "lap"}, "a route over both nodes")
         took_s = time.monotonic() - joined
         print(f"used {took_s:.1f} s after it was ready", file=sys.stderr)
-        # Two to four on an idle machine.
+        # It takes two to four seconds on an idle machine.
         self.assertLess(took_s, 15)
         self.assertEqual(answer(), alone)
-        # It leaves and comes back.
+        # The node fails.
         lap.stop_node(signal.SIGKILL)
         self.assertEqual(answer(), alone)
         self.assertEqual(nodes(), {"desk"})

@@ -75,7 +75,7 @@ class Sliced(ClusterCase):
         self.assertIn(wanted, error)
         # A front end with both halves sends them to the node.
         self.assertEqual(desk.aster("run", low, high, *PROMPT, *split), desk.aster("run", model, *PROMPT))
-        # Nor if a key or a tensor shows that they belong to two models.
+        # The halves are also refused if a key or a tensor shows that they belong to two models.
         changed = ChangedModel(high)
         changed.set("deepseek4.rope.freq_base", "f32", 20000.0).write(high)
         error = desk.aster("run", low.stem, high, *PROMPT, *split, check=INPUT)

@@ -46,12 +46,12 @@ class WhatBroke(ClusterCase):
     def test_what_broke_1_strangers_take_the_control_plane_away(self):
         own, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (own, most))
-        # As shells start programs.
+        # The limit with which shells start programs.
         resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, most))
         desk = self.founder(self.tiny)
         self.assertEqual(resource.prlimit(desk.node.pid, resource.RLIMIT_NOFILE)[0], min(16384, most))
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        # As if the system allowed no more.
+        # A hard limit, as if the system allowed no more.
         resource.prlimit(desk.node.pid, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
         with contextlib.ExitStack() as stack:
             for _ in range(DESCRIPTORS + 76):
@@ -90,7 +90,7 @@ class WhatBroke(ClusterCase):
             self.assertEqual(version_of(ssl.TLSVersion.TLSv1_3, place), "TLSv1.3")
             with self.assertRaises(OSError) as refused:
                 version_of(ssl.TLSVersion.TLSv1_2, place)
-            # By the node, and not by this end.
+            # The node must refuse it, not this end.
             if not isinstance(refused.exception, ConnectionResetError):
                 self.assertRegex(refused.exception.reason, "EOF|ALERT")
 
@@ -167,7 +167,7 @@ class WhatBroke(ClusterCase):
 
     @contextlib.contextmanager
     def small_group(self, limit_bytes):
-        """Processes started meanwhile are in a control group with so little memory."""
+        """Processes that are started in this context are in a control group with this memory limit."""
         groups = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
         version1 = [path for _, controllers, path in groups if "memory" in controllers.split(",")]
         root = pathlib.Path("/sys/fs/cgroup/memory" if version1 else "/sys/fs/cgroup")

@@ -111,7 +111,7 @@ class HeldOut(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    """Computed a second time, from the question alone."""
+    """Answers are computed a second time, from the question only."""
 
     def test_sums(self):
         for make, sign in ((numbers.add, "+"), (numbers.subtract, "-"), (numbers.multiply, "x")):

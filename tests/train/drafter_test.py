@@ -62,7 +62,7 @@ def plain_rope(x, position):
 
 
 def plain_states(made, rows, newest, anchor):
-    """One block by its definition: a row at a time."""
+    """The states of one block by their definition, one row at a time."""
     t = made.tensors
     context = plain_norm(rows[:anchor] @ t["fc"].t(), t["enc_output_norm"])
     x = made.table[[newest] + [MASK] * (BLOCK - 1)]

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The server's page in Chromium, as a person uses it:
-// node page.mjs JSON, which names the browser, the servers and what the test knows of them.
+// Uses the server's page in Chromium like a user. node page.mjs JSON: the browser, the servers and what the test knows
+// of them.
 import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 
@@ -45,7 +45,7 @@ async function show(page, name) {
 async function chats(page) {
   await page.goto(open);
   await page.getByRole('heading', { name: 'What shall nova answer?' }).waitFor(patience);
-  // The first key that is pressed is written: the place for it has the focus.
+  // The input has the focus, so the first pressed key is written.
   await page.keyboard.type('What is 12 * 7?');
   await page.keyboard.press('Enter');
   await untilDone(page);
@@ -82,7 +82,7 @@ async function triesAgain(page) {
   await lastAnswer(page).getByText('1 / 2').waitFor();
 }
 
-// What a fast server sends within one frame is not drawn: then it is asked again.
+// What a fast server sends within one frame is not drawn; the question is then asked again.
 async function saysHowFarThePromptIs(page) {
   let readings = [];
   for (let attempt = 0; attempt < 5 && readings.length === 0; ++attempt)
@@ -110,8 +110,8 @@ async function readingsOfAPrompt(page, attempt) {
   return page.evaluate(() => window.readings);
 }
 
-// An answer that two machines write, and the same one again while one of them is lost in its
-// middle: the text goes on, and is what it would have been.
+// Two machines compute an answer, and the same answer again while one of them fails in the middle: the text must be the
+// same.
 async function goesOnWithout(page) {
   await page.goto(clustered);
   await page.locator('.empty').waitFor(patience);
@@ -121,14 +121,14 @@ async function goesOnWithout(page) {
   const before = (await statusOf(page)).models[0];
   assert.deepEqual([before.hops.map(({ node }) => node), before.replans], [['desk', 'lap'], 0]);
   await page.getByRole('link', { name: 'Cluster' }).click();
-  // Roles are of machines that answer: lap is killed below.
+  // Roles are tested before lap is killed below.
   for (const [name, roles] of [['desk', /^Roles: prefill, decode, part of a group, .*KV cache/],
                                ['lap', /^Roles: prefill, decode, part of a group$/]])
     await page.getByRole('region', { name: `Machine ${name}` }).getByText(roles).waitFor(patience);
   await show(page, 'cluster');
   await page.goBack();
   await untilDone(page);
-  // In short steps, so that the machine is lost before the last word on a fast computer, too.
+  // Lap computes in short steps, so that it fails before the last word on a fast computer, too.
   process.kill(lap, 'SIGSTOP');
   await lastAnswer(page).getByLabel('Same answer again').click();
   const begun = page.locator('.turn.assistant[aria-busy=true] > .prose');
@@ -158,7 +158,7 @@ async function findsItAgain(page) {
   const asked = await page.locator('.turn.user .bubble').allInnerTexts();
   assert.deepEqual(asked, [title, 'What is 5 + 6?']);
   await page.getByText('1 / 2').waitFor();
-  // In another tab, too.
+  // The conversation is also there in another tab.
   const other = await newPage(page.context());
   await other.goto(page.url());
   await turns(other).nth(1).waitFor(patience);
@@ -177,7 +177,7 @@ async function forgets(page) {
   await page.waitForFunction((count) => document.querySelectorAll('.conversation').length < count, before);
 }
 
-// What a model writes never becomes a part of the page.
+// Text of a model never becomes a part of the page.
 async function keepsTextText(page) {
   await page.goto(`${open}/#/`);
   await say(page, '<img src=x onerror="document.title=1"> **bold**');
@@ -190,7 +190,7 @@ async function keepsTextText(page) {
     return window.wasRun === true;
   });
   assert.equal(isRun, false, 'an inline script ran');
-  // The browser has said so.
+  // The browser has reported it.
   assert.match(problems.pop() ?? '', /Content Security Policy/);
 }
 
@@ -262,12 +262,12 @@ async function showsTheCluster(page) {
   await page.locator('.stage').first().waitFor(patience);
   assert.match(await page.locator('.stage').first().innerText(), /layers/);
   await page.locator('.curve canvas').first().waitFor();
-  // Its timeline says in words what it does.
+  // The timeline has a description in words.
   await page.getByRole('img', { name: /in the last minute; now: / }).first().waitFor();
   assert.equal(await page.getByRole('button', { name: 'Invite a machine' }).count(), 0);
 }
 
-// What members of an ensemble wrote together, part by part, and what was not taken.
+// The parts that members of an ensemble wrote together, and the texts that were not chosen.
 async function saysWhoWroteWhat(context) {
   const page = await newPage(context);
   await page.goto(together);
@@ -287,7 +287,7 @@ async function saysWhoWroteWhat(context) {
   await page.close();
 }
 
-// A session's KV rows come along: of the prompt only what is new is computed.
+// A session has KV rows, so only the new part of the prompt is computed.
 async function continuesWithoutComputing(page, name) {
   const [loading] = await Promise.all([
     page.waitForResponse(`${open}/v1/sessions/${name}/load`, patience),
@@ -304,7 +304,7 @@ async function continuesWithoutComputing(page, name) {
   await page.getByRole('link', { name: 'Sessions' }).click();
 }
 
-// A saved session goes on as a conversation of the browser, and is deleted once that is confirmed.
+// A saved session continues as a conversation of the browser, and is deleted after a confirmation.
 async function continuesASession(page) {
   await page.getByRole('link', { name: 'Sessions' }).click();
   const session = (name) => page.getByRole('region', { name: `Session ${name}`, exact: true });
@@ -331,7 +331,7 @@ async function continuesASession(page) {
   assert.equal(await page.locator('.turn.assistant').count(), 2);
 }
 
-// What a screen reader has of the page: all that is not hidden from it, with its role and name.
+// The page as a screen reader gets it: everything that is not hidden from it, with its role and name.
 async function treeOf(page) {
   const session = await page.context().newCDPSession(page);
   const { nodes } = await session.send('Accessibility.getFullAXTree');
@@ -354,7 +354,7 @@ async function hasNames(page, where) {
   return tree;
 }
 
-// Texts that stand out from what is behind them by less than 4.5 to 1, large ones 3 to 1 (WCAG 2, AA).
+// Texts whose contrast with the background is less than 4.5 to 1, or 3 to 1 if they are large (WCAG 2, AA).
 const faintTexts = (page) =>
   page.evaluate(() => {
     const pixel = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
@@ -395,7 +395,7 @@ const faintTexts = (page) =>
     return faint;
   });
 
-// The places that Tab comes to behind this one, by their names.
+// The names of the places that Tab reaches after this one.
 async function tabsBehind(page, place, count) {
   await place.focus();
   const names = [];
@@ -411,13 +411,13 @@ async function tabsBehind(page, place, count) {
   return names;
 }
 
-// Without a mouse, and without eyes.
+// Uses the page without a mouse, and without seeing it.
 async function isAccessible(page) {
   await page.goto(`${open}/#/`);
   await page.locator('.empty').waitFor(patience);
   const tabs = await tabsBehind(page, page.getByRole('link', { name: 'Asterism' }), 5);
   assert.deepEqual(tabs, ['New conversation', 'Cluster', 'Sessions', 'Markdown', 'Delete Markdown']);
-  // What is said: that it answers, and then the answer.
+  // A screen reader is told that the model answers, and then the answer.
   await page.evaluate(() => {
     window.told = [];
     const status = document.querySelector('[role=status]');
@@ -489,7 +489,7 @@ async function isReadable(page) {
   await show(page, 'narrow');
 }
 
-// GPUs of a machine, where it has any, and one that was drained: here both are put into the server's answer.
+// The GPUs of a machine, and a drained machine: both are added to the server's answer here.
 async function showsDevices(page, machine, other) {
   const gpu = { name: 'Card One', memory_bytes: 16 * 2 ** 30, multiply_flops_per_s: 2e12, memory_bytes_per_s: 5e11,
                 bus_bytes_per_s: 1.2e10 };
@@ -518,7 +518,7 @@ async function showsDevices(page, machine, other) {
   await other.getByText('drained', { exact: true }).waitFor({ state: 'detached', ...patience });
 }
 
-// What an administrator does: invites a machine, drains and revokes others.
+// The changes of an administrator: invites a machine, drains and revokes others.
 async function changesTheCluster(page) {
   await page.getByRole('link', { name: 'Cluster' }).click();
   const machine = (name) => page.getByRole('region', { name: `Machine ${name}` });
@@ -556,7 +556,7 @@ const tool = {
   parameters: { type: 'object', properties: { far: { type: 'boolean' } }, required: ['far'] },
 };
 
-// The model's call is shown, and its result, typed in, is a turn that the model answers.
+// The model's call is shown, and its result is typed in as a turn that the model answers.
 async function callsTools(page) {
   await page.getByRole('button', { name: 'Settings', exact: true }).click();
   await page.getByLabel('Max tokens').fill('60');
@@ -590,7 +590,7 @@ async function asksForTheKey(context) {
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'What shall thinker answer?' }).waitFor(patience);
   await callsTools(page);
-  // Sessions are an administrator's, and this server has none.
+  // Only administrators may use sessions, and this server has no administrator.
   await page.getByRole('link', { name: 'Sessions' }).click();
   await page.getByRole('alert').getByText('only administrators may use saved sessions').waitFor(patience);
   const cache = page.getByRole('region', { name: 'Disk cache of thinker' });

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Conversations by the official clients: node clients.mjs http://127.0.0.1:PORT
+// The official clients hold conversations: node clients.mjs http://127.0.0.1:PORT
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
@@ -49,13 +49,13 @@ async function openai() {
   assert.equal(text, whole.choices[0].message.content);
   assert.equal(usage.completion_tokens, whole.usage.completion_tokens);
 
-  // The library asks for base64, and reads it.
+  // The library requests base64, and decodes it.
   const embedded = await client.embeddings.create({ model: 'nova', input: ['one', 'two'] });
   const plain = await client.embeddings.create({ model: 'nova', input: ['one', 'two'], encoding_format: 'float' });
   assert.deepEqual(embedded.data.map((one) => one.embedding), plain.data.map((one) => one.embedding));
   assert.equal(embedded.usage.prompt_tokens, plain.usage.total_tokens);
 
-  // A conversation that the server keeps.
+  // The server stores the conversation.
   const first = await client.responses.create({ model: 'nova', input: question.content, max_output_tokens: 16 });
   const second = await client.responses.create(
       { model: 'nova', input: 'And of Spain?', previous_response_id: first.id, max_output_tokens: 16 });
@@ -64,13 +64,13 @@ async function openai() {
   await client.responses.delete(first.id);
   await assert.rejects(client.responses.retrieve(first.id), (error) => error.status === 404);
 
-  // A text's own probabilities, as harnesses score answers.
+  // The probabilities of a text, as evaluation programs score answers.
   const scored = await client.completions.create(
       { model: 'nova', prompt: question.content, echo: true, logprobs: 1, max_tokens: 0 });
   assert.equal(scored.choices[0].text, question.content);
   assert.equal(scored.choices[0].logprobs.token_logprobs.length, scored.usage.prompt_tokens);
 
-  // Tools over several turns, by the library's own reader of streams.
+  // Tools over several turns, with the library's own parser of streams.
   const tools = [{ type: 'function', function: { name: 'multiply', parameters } }];
   const messages = [{ role: 'user', content: 'What is 12 * 7?' }];
   const runner = client.chat.completions.stream(

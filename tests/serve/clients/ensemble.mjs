@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The same clients ask an ensemble: node ensemble.mjs http://127.0.0.1:PORT, of a server with the models nova and
-// twice=nova,nova. What they hear from twice is what they hear from nova.
+// The same clients use an ensemble: node ensemble.mjs http://127.0.0.1:PORT, on a server with the models nova and
+// twice=nova,nova. The answers of twice must be those of nova.
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
