@@ -26,7 +26,7 @@ TEST(Similar, WhatWasMeant) {
   EXPECT_EQ(MostSimilar("perplexty", commands), "perplexity");
   EXPECT_EQ(MostSimilar("rum", commands), "run");
   EXPECT_EQ(MostSimilar("download", commands), std::nullopt);
-  EXPECT_EQ(MostSimilar("ab", commands), std::nullopt) << "too short to tell";
+  EXPECT_EQ(MostSimilar("ab", commands), std::nullopt) << "the word is too short";
   EXPECT_EQ(MostSimilar("", commands), std::nullopt);
 }
 

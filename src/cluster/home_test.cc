@@ -94,7 +94,7 @@ TEST(Home, ACompleteClusterOrNone) {
   EXPECT_FALSE(fs::exists(made.home.folder()));
   EXPECT_THAT(made.home.LoadIdentity(kTestWallS).error().message(),
               HasSubstr("aster cluster init"));
-  EXPECT_TRUE(made.home.Remove().ok()) << "nothing is left to forget";
+  EXPECT_TRUE(made.home.Remove().ok()) << "removing a cluster that does not exist is no error";
 }
 
 TEST(Home, NobodyElseCanReadAnythingFromTheFirstMomentOn) {
@@ -143,7 +143,7 @@ TEST(Home, AClusterThatIsThereIsNotLost) {
   ASSERT_TRUE(made.home.Create(bob, std::nullopt, "", true, kTestWallS).ok());
   ASSERT_TRUE(made.home.Create(bob, std::nullopt, "", true, kTestWallS).ok());
   EXPECT_EQ(made.home.LoadIdentity(kTestWallS)->node, bob.node);
-  EXPECT_FALSE(made.home.HasAuthority()) << "nothing of the old one is in the new one";
+  EXPECT_FALSE(made.home.HasAuthority()) << "the new cluster has nothing of the old one";
   const Home aside(made.home.folder() + ".old-1800000000");
   EXPECT_EQ(aside.LoadIdentity(kTestWallS)->node, made.identity.node);
   EXPECT_TRUE(aside.HasAuthority());
@@ -202,7 +202,7 @@ TEST(Home, AFullDiskOrAFolderThatCannotBeLeavesWhatWasThere) {
   EXPECT_EQ(made.home.LoadRevocations(made.identity.ca_certificate)->serial(), 0U);
   EXPECT_EQ(NamesIn(made.directory.File("config")),
             (std::set<std::string>{"cluster", "cluster.lock"}))
-      << "no half a cluster, with a key in it, stays";
+      << "no incomplete cluster with a key is left";
   for (const std::string& name : NamesIn(made.home.folder()))
     EXPECT_EQ(name.find(".new"), std::string::npos) << name;
 
@@ -263,7 +263,7 @@ TEST_F(InvitationTest, IsVoidAfterAFewWrongProofs) {
   const InviteCode code = Invite();
   for (uint64_t i = 1; i < Home::kAttempts; ++i) {
     EXPECT_EQ(Prove(code, false), Code::kPermissionDenied);
-    EXPECT_EQ(Prove(code, true), Code{}) << "who knows it still may";
+    EXPECT_EQ(Prove(code, true), Code{}) << "the right code is still accepted";
   }
   EXPECT_EQ(Prove(code, false), Code::kPermissionDenied);
   EXPECT_EQ(Prove(code, true), Code::kNotFound);
@@ -315,7 +315,7 @@ TEST_F(InvitationTest, ManyAtOnceAreAllKeptAndThereIsAnEndToThem) {
               HasSubstr("64 invitations are open already"));
   EXPECT_TRUE(
       made_.home.AddInvitation(more, kTestWallS + 21 * kMinuteS, kTestWallS + 20 * kMinuteS).ok())
-      << "when they have ended there is room again";
+      << "ended invitations make room";
 }
 
 TEST_F(InvitationTest, DamagedFilesAreNamedAndInviteNobody) {
@@ -425,7 +425,7 @@ TEST(HomeRevocations, ADamagedListIsAnErrorAndMendedByAGoodOne) {
   text[40] ^= 1;
   ASSERT_TRUE(WriteFileAtomically(made.home.folder() + "/revoked", AsBytes(text)).ok());
   EXPECT_FALSE(made.home.LoadRevocations(made.identity.ca_certificate).ok())
-      << "no node is let in because a list cannot be read";
+      << "an unreadable list must not admit nodes";
   EXPECT_TRUE(made.home.StoreRevocations(list, made.identity.ca_certificate).ok());
   EXPECT_TRUE(made.home.LoadRevocations(made.identity.ca_certificate).ok());
 }

@@ -21,7 +21,7 @@ TEST(Identity, SaysWhoANodeIs) {
   EXPECT_EQ(ann.name, "ann");
   EXPECT_EQ(ann.cluster_name, "attic");
   EXPECT_EQ(ann.node, net::NodeIdOfKey(ann.key).value());
-  EXPECT_NE(ann.node, made.NodeCalled("ann").node) << "a name is not who one is";
+  EXPECT_NE(ann.node, made.NodeCalled("ann").node) << "the name alone does not make the identity";
 }
 
 // Once, certificates had nothing but the name, so the node's looked self-signed.

@@ -215,7 +215,7 @@ TEST(MembershipSimulation, SixtyNodesKnowOfADeathWithinTenSecondsAndSuspectNobod
   simulation.Kill(11);
   const std::optional<int> steps = simulation.StepsToAgree(300);
   ASSERT_TRUE(steps) << simulation.Describe();
-  EXPECT_LE(*steps, 100) << "tenths of a second";
+  EXPECT_LE(*steps, 100) << "steps of a tenth of a second";
 }
 
 }  // namespace

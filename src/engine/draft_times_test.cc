@@ -328,7 +328,8 @@ TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
   EXPECT_EQ(times.Best(4, kMostlyRight, true), 1u);
   times.Learn(1, 2, 1'200'000);
   times.Learn(1, 2, 1'200'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 4u) << "as if further ones cost as much";
+  EXPECT_EQ(times.Best(4, kMostlyRight, false), 4u)
+      << "further draft tokens are assumed to cost as much";
   times.Learn(4, 4, 4'500'000);
   times.Learn(4, 4, 4'500'000);
   EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
@@ -351,7 +352,7 @@ TEST(DraftTimes, NothingIsDraftedWhereNothingIsKnown) {
   times.Learn(1, 2, 0);
   times.Learn(1, 2, -5);
   times.Learn(kMostDrafts + 1, 2, 1000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u) << "a single step may have been held up";
+  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u) << "a single step may have been delayed";
 }
 
 TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
@@ -369,11 +370,11 @@ TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
 // Another node decodes several steps per message.
 TEST(DraftTimes, StepsWithoutDraftsAreAsManyAsTriesAreApart) {
   DraftTimes times;
-  EXPECT_EQ(times.StepsWithoutDrafts(), 16u) << "what one takes is not known";
+  EXPECT_EQ(times.StepsWithoutDrafts(), 16u) << "the time of a step is unknown";
   times.LearnPlain(4, 4'000'000);
   times.LearnPlain(0, 9'000'000);
   times.LearnPlain(4, 4'000'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 0u) << "a single time may have been held up";
+  EXPECT_EQ(times.Best(4, kMostlyRight, false), 0u) << "a single step may have been delayed";
   times.LearnPlain(4, 4'000'000);
   EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
   for (int i = 0; i < 3; ++i) times.Learn(1, 1, 3'000'000);
@@ -438,7 +439,7 @@ int LateDrafts(int64_t draft_ns, bool has_clock) {
 TEST(Speculation, DoesWithoutAProposerThatTakesTooLong) {
   EXPECT_GT(LateDrafts(100'000, true), 90);
   EXPECT_LT(LateDrafts(2'000'000, true), 10);
-  EXPECT_EQ(LateDrafts(2'000'000, false), 100) << "without a clock only what is right counts";
+  EXPECT_EQ(LateDrafts(2'000'000, false), 100) << "without a clock only the acceptance counts";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class World {
     options_.proposers = &proposers_;
     Scheduler scheduler(*model_, &tiny.tokenizer(), clock, options_);
     for (uint64_t step = 0; step < 200 || !scheduler.idle(); ++step) {
-      ASSERT_LT(step, 20000u) << "it does not come to an end";
+      ASSERT_LT(step, 20000u) << "the requests do not end";
       for (const auto& visitor : visitors_) {
         if (visitor->arrives_at == step) Submit(scheduler, *visitor);
         if (visitor->cancelled_at == step) scheduler.Cancel(visitor->id);

@@ -44,7 +44,7 @@ void ExpectAllArrive(const std::vector<Message>& messages,
     EXPECT_TRUE(wire::Same(message, *decoded));
   }
   EXPECT_EQ(reader.read_bytes(), bytes.size());
-  EXPECT_FALSE(reader.Next(stream, {}).ok()) << "the end is an error";
+  EXPECT_FALSE(reader.Next(stream, {}).ok()) << "the end of the stream is an error";
 }
 
 TEST(FrameReader, AnyPiecesMakeTheSameFrames) {

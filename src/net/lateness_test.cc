@@ -10,12 +10,12 @@ namespace {
 
 TEST(Lateness, IsCountedFromTheTimeWhenAThreadWasDueAndOnce) {
   Lateness lateness;
-  EXPECT_EQ(lateness.Arrive(1000 * kNsPerSecond), 0) << "none was expected";
+  EXPECT_EQ(lateness.Arrive(1000 * kNsPerSecond), 0) << "no arrival was expected";
   lateness.Expect(1001 * kNsPerSecond);
   EXPECT_EQ(lateness.Arrive(1000 * kNsPerSecond), 0) << "early";
   EXPECT_EQ(lateness.Arrive(1001 * kNsPerSecond + Lateness::kLeastNs), 0);
   EXPECT_EQ(lateness.Arrive(1011 * kNsPerSecond), 10 * kNsPerSecond);
-  EXPECT_EQ(lateness.Arrive(1011 * kNsPerSecond), 0) << "counted already";
+  EXPECT_EQ(lateness.Arrive(1011 * kNsPerSecond), 0) << "the lateness was counted already";
   EXPECT_EQ(lateness.Arrive(1012 * kNsPerSecond), 1 * kNsPerSecond);
 }
 

@@ -98,7 +98,8 @@ TEST_F(OutboxTest, CreditHoldsBackAndLetsGo) {
 }
 
 TEST_F(OutboxTest, FullIsAnErrorAndSoIsTooLarge) {
-  ASSERT_TRUE(outbox_.Push(Numbered(1, 50'000)).ok()) << "one of any size";
+  ASSERT_TRUE(outbox_.Push(Numbered(1, 50'000)).ok())
+      << "an empty queue takes a message of any size";
   EXPECT_THAT(outbox_.Push(Numbered(2)).error().message(), HasSubstr("reads nothing"));
   EXPECT_THAT(outbox_.Open(1 << 20, 40'000).error().message(), HasSubstr("takes 40000"));
   outbox_.Drop();
@@ -121,13 +122,13 @@ TEST_F(OutboxTest, MessagesMoveBehindWhatWaitsElsewhere) {
 TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
   const auto seek = [] { return wire::Encode(wire::FindKv{.digest = {}, .tokens = {1}}); };
   Outbox other(clock_, 10'000), third(clock_, 10'000);
-  ASSERT_TRUE(outbox_.Push(seek()).ok()) << "not known yet";
+  ASSERT_TRUE(outbox_.Push(seek()).ok()) << "the peer's version is unknown";
   EXPECT_THAT(outbox_.Open(1 << 20, 1 << 20, 3).error().message(),
               HasSubstr("needs protocol 4, and the other side speaks 3"));
   outbox_.Drop();
   const Status refused = outbox_.Push(seek());
   EXPECT_THAT(refused.error().message(), HasSubstr("a FindKv needs protocol 4"));
-  EXPECT_NE(refused.error().code(), Code::kResourceExhausted) << "which would be a full queue";
+  EXPECT_NE(refused.error().code(), Code::kResourceExhausted) << "that code means a full queue";
   EXPECT_TRUE(outbox_.Push(Numbered(4)).ok());
   EXPECT_EQ(outbox_.protocol(), 3);
   ASSERT_TRUE(other.Push(seek()).ok());

@@ -137,7 +137,7 @@ TEST_P(TcpNetworkTest, ANodeThatGoesIsDownAndMayComeBack) {
   EXPECT_EQ(down.from, bob_id);
   EXPECT_THAT(down.why.error().message(), HasSubstr("bob"));
   EXPECT_THAT(down.why.error().message(), HasSubstr("says: this node stops"));
-  EXPECT_FALSE(NextWithin(*ann, 50 * kNsPerMs)) << "told twice";
+  EXPECT_FALSE(NextWithin(*ann, 50 * kNsPerMs)) << "the end was reported twice";
 
   ASSERT_TRUE(ann->Send(bob_id, wire::CloseRoute{1}).ok());
   const Event again = Next(*ann);

@@ -46,7 +46,8 @@ TEST(ImportanceMatrix, PlainForm) {
   const auto matrix = ImportanceMatrix::Parse(file.bytes());
   ASSERT_TRUE(matrix.ok()) << matrix.error().message();
   EXPECT_THAT(matrix->Find("blk.0.attn_q.weight"), ElementsAre(1.0f, 2.0f));
-  EXPECT_THAT(matrix->Find("output.weight"), ElementsAre(3.0f)) << "no calls: as they are";
+  EXPECT_THAT(matrix->Find("output.weight"), ElementsAre(3.0f))
+      << "without calls the sums stay unchanged";
   EXPECT_THAT(matrix->Find("blk.1.attn_q.weight"), IsEmpty());
   EXPECT_EQ(matrix->size(), 2u);
   EXPECT_EQ(matrix->chunk_count(), 77u);
@@ -116,7 +117,7 @@ TEST(ImportanceMatrix, GgufForm) {
   const auto matrix = ImportanceMatrix::Load(path);
   ASSERT_TRUE(matrix.ok()) << matrix.error().message();
   EXPECT_THAT(matrix->Find("blk.0.ffn_up_exps.weight"), ElementsAre(1, 2, 1, 1, 3, 1))
-      << "an expert that was never chosen has no preferences";
+      << "all columns of an unused expert count the same";
   EXPECT_EQ(matrix->chunk_count(), 12u);
 }
 

@@ -172,7 +172,7 @@ TEST(Recipe, EightExperts) {
 TEST(Recipe, OverridesComeFirstAndTheFirstWins) {
   TypeRules rules = RulesOf("Q4_K_M");
   rules.keep_output = true;
-  EXPECT_EQ(TypeOf(rules, DenseModel(), "output.weight"), TensorType::kF16) << "as it was";
+  EXPECT_EQ(TypeOf(rules, DenseModel(), "output.weight"), TensorType::kF16) << "the type stays";
   rules.overrides = {{"blk.0.ffn_*", TensorType::kQ8_0},
                      {"ffn_down", TensorType::kQ2_K},
                      {"output", TensorType::kQ5_K},

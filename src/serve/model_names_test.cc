@@ -13,7 +13,7 @@ TEST(ModelNames, AsPeopleWriteThem) {
                               "C:\\models\\Nova.GGUF", "nova.gguf:latest"}) {
     EXPECT_EQ(PlainName(written), "nova") << written;
   }
-  EXPECT_EQ(PlainName("org/nova"), "org/nova") << "a folder is a folder only of a file";
+  EXPECT_EQ(PlainName("org/nova"), "org/nova") << "only the path of a file has folders";
   EXPECT_EQ(PlainName("nova:7b"), "nova:7b");
   EXPECT_EQ(PlainName(""), "");
 }

@@ -374,7 +374,7 @@ TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
   EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true));
   giver_.memory->OnKvTaken(plan::TestNode(3), RefusalOf(rows[0], kAll));
-  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "that was another node";
+  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "the refusal came from another node";
   giver_.memory->OnKvTaken(plan::TestNode(2), RefusalOf(rows[0], kAll));
   EXPECT_TRUE(in_flight->MaySend(plan::TestNode(2), true));
   EXPECT_TRUE(giver_.memory->Find(kSequence)->kv_sends.empty());

@@ -210,8 +210,8 @@ TEST(TokenizerTest, BytesThatAVocabularyLacks) {
   vocab.tokens[0x07] = "gone2";
   const auto tokenizer = MakeTokenizer(vocab);
   EXPECT_EQ(tokenizer->missing_bytes().count(), 2U);
-  EXPECT_EQ(Back(*tokenizer, "a\x07z", {}), "az") << "nothing can stand for it";
-  EXPECT_EQ(Back(*tokenizer, "a\xFFz", {}), "a\uFFFDz") << "it is no text anyway";
+  EXPECT_EQ(Back(*tokenizer, "a\x07z", {}), "az") << "no token has this byte";
+  EXPECT_EQ(Back(*tokenizer, "a\xFFz", {}), "a\uFFFDz") << "the byte is not valid UTF-8";
 }
 
 TEST(TokenizerTest, RefusesTokensThatDoNotExist) {

@@ -350,7 +350,7 @@ TEST(DraftsAhead, FillTheStagesThatWouldBeIdle) {
 // frames in flight. They stay below it because times and acceptance rates must be learnt first.
 TEST(DraftsAhead, GainsAreThoseOfTheModel) {
   if (kSanitized)
-    GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
+    GTEST_SKIP() << "the numbers are the same in every build, and take long with sanitizers";
   for (const double row_share : {0.05, 0.6}) {
     for (const uint32_t right : {30U, 70U, 90U}) {
       Asked asked{"0:out", row_share, right, DraftKind::kModel};
@@ -439,7 +439,7 @@ double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_righ
 // a hundredth of the time are lost; and in addition the first try, whose cost is not known before.
 TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
   if (kSanitized)
-    GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
+    GTEST_SKIP() << "the numbers are the same in every build, and take long with sanitizers";
   const std::vector<std::pair<const char*, std::function<bool(size_t)>>> fates = {
       {"never right", [](size_t) { return false; }},
       {"in turns", [](size_t at) { return at % 2 == 0; }},

@@ -483,7 +483,7 @@ class GroupTimes : public testing::TestWithParam<size_t> {};
 
 // The cells of the table: each link, with one to four nodes.
 TEST_P(GroupTimes, ThePlannerTakesTheFastestKind) {
-  if (kSanitized && GetParam() > 0) GTEST_SKIP() << "one model will do in builds with sanitizers";
+  if (kSanitized && GetParam() > 0) GTEST_SKIP() << "sanitizer builds test one model only";
   const Stand stand = Stands()[GetParam()];
   Model model(stand);
   fmt::print("{}: ms a token, predicted in brackets\n", stand.name);

@@ -272,9 +272,9 @@ TEST(MembershipScale, APathThatIsCutMakesNoNodeDead) {
     most = std::max(most, cluster.Mistakes());
   }
   EXPECT_FALSE(cluster.AllSay(1, MemberState::kDead));
-  EXPECT_LE(most, 2u) << "but for the two, all know that both are there";
-  fmt::print("{} nodes, one path is cut: at most {} nodes thought that another one was away\n",
-             g_node_count, most);
+  EXPECT_LE(most, 2u) << "all other nodes must know that both are alive";
+  fmt::print("{} nodes, one path is cut: at most {} nodes suspected a living one\n", g_node_count,
+             most);
 }
 
 TEST(MembershipScale, ATenthOfTheNodesDiesAtOnce) {

@@ -451,7 +451,7 @@ void World::RunUntilFinished() {
     // A conductor's time may be in the past: it has nothing to do before another event.
     const int64_t next_ns = std::max(NextNs(), clock_.NowNs());
     if (next_ns > kLongestNs || step > kMostSteps) {
-      return Mistake(fmt::format("it does not come to an end: {} steps, {} s", step,
+      return Mistake(fmt::format("the simulation does not end: {} steps, {} s", step,
                                  clock_.NowNs() / kNsPerSecond));
     }
     clock_.AdvanceTo(next_ns);
@@ -484,7 +484,7 @@ void World::Check(Visitor& visitor, SimResult& result) {
   if (!is_beginning) Mistake(fmt::format("request {} got a wrong token", visitor.id));
   if (!finish.status.ok()) {
     ++result.failed;
-    if (finish.status.error().message().empty()) Mistake("an error without a word");
+    if (finish.status.error().message().empty()) Mistake("an error without a message");
     // In a seed where nothing breaks and every plan is found, no request may fail.
     if (is_calm_) {
       Mistake(fmt::format("request {} failed without a reason: {}", visitor.id,
@@ -535,10 +535,10 @@ void World::ContinueFailed(SimResult& result) {
     if (visitor->finish->status.ok() && IsAsExpected(*visitor)) {
       ++result.continued;
     } else {
-      Mistake(fmt::format("request {} did not go on when all nodes were back: {}", visitor->id,
-                          visitor->finish->status.ok()
-                              ? "other tokens"
-                              : visitor->finish->status.error().message()));
+      Mistake(
+          fmt::format("request {} did not continue when all nodes had returned: {}", visitor->id,
+                      visitor->finish->status.ok() ? "other tokens"
+                                                   : visitor->finish->status.error().message()));
     }
   }
 }
@@ -567,7 +567,7 @@ SimResult World::Run() {
   }
   if (drafters_) result.complaints = drafters_->complaints();
   for (const auto& [what, count] : result.complaints) {
-    if (count > 1) Mistake(fmt::format("it was said {} times: {}", count, what));
+    if (count > 1) Mistake(fmt::format("a complaint was made {} times: {}", count, what));
   }
   result.drafts = drafts_;
   visitors_.clear();

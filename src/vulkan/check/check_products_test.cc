@@ -150,7 +150,7 @@ TEST_P(ProductTest, DotProductsByInstruction) {
 // All of the self-check, and rows that do not fill a workgroup, fill one, and fill several.
 TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
   const auto name = fmt::format("product_matrix_{}_64", vulkan::NameOfType(GetParam()));
-  if (EmulatedShader(name).empty()) GTEST_SKIP() << "not one of the types that stand for a kind";
+  if (EmulatedShader(name).empty()) GTEST_SKIP() << "only one type of each kind is tested";
   OpenWithMatrices();
   const auto columns = static_cast<uint32_t>(3 * kernels::ColumnMultiple(GetParam()));
   for (const KernelCheck& check : MatrixChecks({.weights = {GetParam()}}))

@@ -46,7 +46,7 @@ Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mu
 
 TEST_P(MutationTest, IsFound) {
   const Status status = RunCheck(device(), kernels().arithmetic(), GetParam());
-  ASSERT_FALSE(status.ok()) << "the self-check takes this shader for right";
+  ASSERT_FALSE(status.ok()) << "the self-check accepts this shader";
   const bool refused = GetParam().check == "arithmetic";
   EXPECT_EQ(status.error().code(), refused ? Code::kFailedPrecondition : Code::kDataLoss)
       << status.error().message();

@@ -25,7 +25,7 @@ TEST_F(SelfCheckTest, EveryEarlierCandidateFails) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code(), Code::kDataLoss);
   }
-  FAIL() << "the arithmetic that was chosen is no candidate";
+  FAIL() << "the chosen arithmetic is not a candidate";
 }
 
 TEST(SelfCheck, CandidatesComeFastestFirst) {
