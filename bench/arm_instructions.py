@@ -59,14 +59,14 @@ def of_one_product(program, arguments, functions):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=pathlib.Path, help="of the preset aarch64; with --functions a program")
+    parser.add_argument("build", type=pathlib.Path, help="build folder of preset aarch64; with --functions a program")
     parser.add_argument("--functions", help="BUILD is another engine's program (bench/peers/ggml_instructions.cc), of "
                         "which only functions are counted whose names match this")
     parser.add_argument("--isas", nargs="+", default=["neon", "i8mm"], help="instruction sets (%(default)s)")
-    parser.add_argument("--types", nargs="+", default=TYPES, help="of weights (%(default)s)")
-    parser.add_argument("--rows", nargs="+", type=int, default=[1, 2, 4, 8, 32, 64], help="(%(default)s)")
-    parser.add_argument("--outputs", type=int, default=64, help="of the matrix (%(default)s)")
-    parser.add_argument("--columns", type=int, default=1024, help="of the matrix (%(default)s)")
+    parser.add_argument("--types", nargs="+", default=TYPES, help="types of weights (%(default)s)")
+    parser.add_argument("--rows", nargs="+", type=int, default=[1, 2, 4, 8, 32, 64], help="row counts (%(default)s)")
+    parser.add_argument("--outputs", type=int, default=64, help="rows of the matrix (%(default)s)")
+    parser.add_argument("--columns", type=int, default=1024, help="columns of the matrix (%(default)s)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         program, functions = arguments.build.resolve(), None

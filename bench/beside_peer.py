@@ -54,8 +54,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("presets", nargs="*", default=list(PRESETS))
     parser.add_argument("--aster", required=True, help="the program")
-    parser.add_argument("--peer", required=True, help="the other engine's")
-    parser.add_argument("--tokens", type=int, default=96, help="how many positions (%(default)s)")
+    parser.add_argument("--peer", required=True, help="the other engine's program")
+    parser.add_argument("--tokens", type=int, default=96, help="number of positions (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
 

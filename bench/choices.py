@@ -95,7 +95,7 @@ def main():
     parser.add_argument("models", nargs="*")
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--link", action="append", default=[],
-                        help="loopback, or such as 1ms,1Gbit; repeatable")
+                        help="loopback, or a link such as 1ms,1Gbit; repeatable")
     parser.add_argument("--more-nodes", action="store_true", help="one to four nodes on a virtual clock as well")
     parser.add_argument("--request", action="append", default=[], help="PROMPT:ANSWER in tokens; repeatable")
     parser.add_argument("--kv-memory", default="256MiB")
@@ -103,10 +103,10 @@ def main():
     parser.add_argument("--patience", type=float, default=600, help="seconds for a request")
     options = parser.parse_args()
     if options.rounds < 2:
-        parser.error("--rounds: one with fresh nodes and one more, at least")
+        parser.error("--rounds: at least 2, one with fresh nodes and one more")
     requests = [tuple(map(int, request.split(":"))) for request in options.request or ["64:48"]]
     if not options.models and not options.more_nodes:
-        parser.error("a model, or --more-nodes")
+        parser.error("give a model, or --more-nodes")
     if options.models:
         print(f"{'model':20} {'link':13} {'prompt':>6} {'answer':>6}" +
               "".join(f"  {name + ' (fresh, known)':>26}" for name in KINDS.values()) + "  auto: fresh, known")

@@ -52,8 +52,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--aster", default=os.environ.get("ASTER", root / "build/release/bin/aster"))
     parser.add_argument("--model", default=root / "models/nova.gguf")
-    parser.add_argument("--words", type=int, default=400, help="of the first turn, more or less")
-    parser.add_argument("--tokens", type=int, default=32, help="of each answer")
+    parser.add_argument("--words", type=int, default=400, help="approximate number of words of the first turn")
+    parser.add_argument("--tokens", type=int, default=32, help="tokens of each answer")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
@@ -83,7 +83,7 @@ def main():
                 answers.add(turn(name, server, second))
                 server.stop()
             if len(answers) != 1:
-                raise SystemExit(f"one question, several answers: {answers}")
+                raise SystemExit(f"the same question got different answers: {answers}")
     print(f"{'':<40}{'prompt':>8}{'computed':>10}{'first token':>14}")
     for name, turns in measured.items():
         prompt, computed, seconds = (statistics.median(values) for values in zip(*turns))

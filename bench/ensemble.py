@@ -168,7 +168,7 @@ class Costs:
                 self.seconds[place, way].append(seconds)
                 replies = [json.loads(line)["reply"] for line in out.read_text().splitlines()[1:]]
                 if self.replies.setdefault(way, replies) != replies:
-                    sys.exit(f"{way}: other answers on {place}")
+                    sys.exit(f"{way}: the answers differ on {place}")
                 if place == "two machines" and way not in self.wire:
                     # The difference without questions is the cost of starting.
                     _, beginning = self.ask(place, way, out)
@@ -224,16 +224,16 @@ def main():
     parser.add_argument("members", nargs="+", metavar="MODEL")
     parser.add_argument("--questions", help="file of questions (default: those of the built-in models)")
     parser.add_argument("--route", action="append", default=[], metavar="CATEGORY=MODEL",
-                        help="who answers a category; others go to the best member")
+                        help="the member for a category; other questions go to the best member")
     parser.add_argument("--policies", default="choose,spans,bytes", metavar="NAME,...", help="(default: %(default)s)")
-    parser.add_argument("--weigh-by", metavar="FILE", help="questions whose results say what members weigh")
+    parser.add_argument("--weigh-by", metavar="FILE", help="questions whose results give the weights of members")
     parser.add_argument("--text", action="store_true", help="also rate the held-out text")
-    parser.add_argument("--chunks", type=int, default=0, help="with --text: of it (default: all)")
+    parser.add_argument("--chunks", type=int, default=0, help="with --text: number of chunks (default: all)")
     parser.add_argument("--folder", help="where results are kept (default: nowhere)")
     parser.add_argument("--no-vote", action="store_true", help="leave the vote out, which takes the most time")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--machines", type=int, metavar="N", help="measure the cost of N answers instead")
-    parser.add_argument("--rounds", type=int, default=3, help="with --machines (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds with --machines (default: %(default)s)")
     options = parser.parse_args()
     if options.machines:
         return measure_machines(options)

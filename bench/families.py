@@ -79,12 +79,12 @@ def compare(model, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("family", nargs="*", default=list(FAMILIES), help="of general.architecture; all")
+    parser.add_argument("family", nargs="*", default=list(FAMILIES), help="by general.architecture (default: all)")
     parser.add_argument("--aster", required=True, help="the program, which makes the files")
     parser.add_argument("--engine", action="append", required=True, metavar="NAME=PROGRAM")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--case", action="append", help=f"as for in_turns.py: {', '.join(CASES)}")
+    parser.add_argument("--case", action="append", help=f"cases of in_turns.py: {', '.join(CASES)}")
     options = parser.parse_args()
     options.case = options.case or CASES
     if unknown := set(options.family) - set(FAMILIES):

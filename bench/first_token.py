@@ -45,7 +45,7 @@ def one_round(options):
         until = time.monotonic() + PATIENCE_S
         while len(list((folder / "rows").glob("*.rows"))) < (options.prompt - 1) // PAGE:
             if time.monotonic() > until:
-                sys.exit("the disk takes too long to write what was read")
+                sys.exit("the disk takes too long to write the KV cache")
             ask("desk", "once more", prompt)  # pages that found no room are offered again
         again = ask("desk", "memory", prompt)
         ask("desk", TURN, prompt + prompt_ids(TURN_TOKENS))
@@ -65,7 +65,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--prompt", type=int, default=16384, help="tokens")
-    parser.add_argument("--kv-memory", default="1GiB", help="of each node")
+    parser.add_argument("--kv-memory", default="1GiB", help="KV cache of each node")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1800, help="seconds for one request")
     options = parser.parse_args()

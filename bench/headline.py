@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--prompt", type=int, default=4096, help="tokens")
     parser.add_argument("--answer", type=int, default=64, help="tokens")
-    parser.add_argument("--kv-memory", default="512MiB", help="of each node")
+    parser.add_argument("--kv-memory", default="512MiB", help="KV cache of each node")
     parser.add_argument("--patience", type=float, default=1800, help="seconds for one request")
     options = parser.parse_args()
     print(f"{options.model}: {options.prompt} tokens read, {options.answer} written")

@@ -199,17 +199,17 @@ def main():
     parser.add_argument("models", nargs="+", metavar="model")
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--pair", action="append", metavar="PROMPT:ANSWER[:ROUNDS]",
-                        help="in tokens; repeatable (2048:64 where not given)")
+                        help="lengths in tokens; repeatable (default: 2048:64)")
     parser.add_argument("--elsewhere", action="append", metavar="PROMPT:ANSWER[:ROUNDS]",
-                        help="the same for links and slow nodes")
+                        help="lengths for links and slow nodes")
     parser.add_argument("--plan", action="append", choices=PLANS, help="only these; repeatable")
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--slow", action="append", default=[], metavar="NODE=PART",
-                        help="such as node-1=0.5; repeatable")
+                        help="share of a node's core, such as node-1=0.5; repeatable")
     parser.add_argument("--no-loopback", action="store_true", help="only links and slow nodes")
     parser.add_argument("--awake", action="store_true", help="let no core sleep while a link is awaited")
-    parser.add_argument("--kv-memory", default="1GiB", help="of each node, taken before it begins")
+    parser.add_argument("--kv-memory", default="1GiB", help="KV cache of each node, allocated at its start")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--patience", type=float, default=1800, help="seconds for one request")
     options = parser.parse_args()

@@ -123,15 +123,15 @@ def main():
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--prompt", default="512,2048", help="lengths of prompts")
     parser.add_argument("--gen", type=int, default=64, help="length of answers")
-    parser.add_argument("--depth", default="0", help="tokens that stand before")
+    parser.add_argument("--depth", default="0", help="tokens before the measured ones")
     parser.add_argument("--batch", default="1,2", help="sequences answered at once")
     parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
     parser.add_argument("--split", action="append", default=[], help="such as auto or group; repeatable")
-    parser.add_argument("--limit", action="store_true", help="also what cores of this machine do at once, and by turns")
+    parser.add_argument("--limit", action="store_true", help="also measure what two cores do at once, and in turns")
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--awake", action="store_true", help="let no core sleep while a link is awaited")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--reps", type=int, default=1, help="of each case in a round; their median counts")
+    parser.add_argument("--reps", type=int, default=1, help="repetitions of each case in a round; their median counts")
     options = parser.parse_args()
     ways = [(split, link) for split in options.split or [""] for link in ("", *options.link)]
     rounds = []

@@ -74,7 +74,7 @@ def measure(options, machines, model, expected, fail):
         found = re.search(r"http://[^:]+:(\d+)", line) or sys.exit(f"no address in {line!r}")
         answer = Answer(machines, int(found[1]), options, fail)
         if expected is not None and answer.text != expected.text:
-            sys.exit("the answer is another one than without a failure")
+            sys.exit("the answer differs from the one without a failure")
         return answer
     finally:
         server.kill()

@@ -119,12 +119,12 @@ def engines_of(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", action="append", default=[], help="of aster and llama.cpp; repeatable")
+    parser.add_argument("--model", action="append", default=[], help="model file for aster and llama.cpp; repeatable")
     parser.add_argument("--prompt", type=int, default=256)
     parser.add_argument("--gen", type=int, default=48)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--aster")
-    parser.add_argument("--split", action="append", default=[], help="auto (unless said) or group; repeatable")
+    parser.add_argument("--split", action="append", default=[], help="auto (the default) or group; repeatable")
     parser.add_argument("--llama-cpp")
     parser.add_argument("--dllama")
     parser.add_argument("--dllama-model")

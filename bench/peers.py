@@ -122,7 +122,7 @@ def main():
     parser.add_argument("--peer", action="append", default=[], type=engine_of, metavar="NAME=FOLDER")
     parser.add_argument("--prompt", type=numbers, default=[512, 2048], help="lengths of prompts")
     parser.add_argument("--gen", type=int, default=32, help="length of answers")
-    parser.add_argument("--depth", type=numbers, default=[0, 4096], help="tokens that stand before")
+    parser.add_argument("--depth", type=numbers, default=[0, 4096], help="tokens before the measured ones")
     parser.add_argument("--batch", type=numbers, default=[8, 32], help="sequences answered at once")
     parser.add_argument("--threads", type=numbers, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)

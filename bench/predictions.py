@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--kv-memory", default="256MiB")
     parser.add_argument("--kinds", action="store_true", help="measure every kind of plan")
-    parser.add_argument("--requests", type=int, default=2 * len(LOAD), help="how many; the load again and again")
+    parser.add_argument("--requests", type=int, default=2 * len(LOAD), help="number of requests; the load is repeated")
     parser.add_argument("--patience", type=float, default=600, help="seconds for a request")
     options = parser.parse_args()
     near, right, count = 0, 0, 0

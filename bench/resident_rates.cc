@@ -137,7 +137,7 @@ int Main(int argc, char** argv) {
     }
     const auto parsed = rates::ParseCase(line);
     if (!parsed) {
-      fmt::print(stderr, "resident_rates: \"{}\" is no case\n", line);
+      fmt::print(stderr, "resident_rates: \"{}\" is not a case\n", line);
       return 2;
     }
     fmt::print("{} {:.3f}\n", line, resident.Measure(*parsed));

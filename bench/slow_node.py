@@ -131,11 +131,12 @@ def main():
     parser.add_argument("--prompt", type=int, default=300, help="tokens")
     parser.add_argument("--answer", type=int, default=16, help="tokens")
     parser.add_argument("--before", type=float, default=10, help="seconds of load before and after")
-    parser.add_argument("--patience", type=float, default=90, help="seconds that are waited for")
-    parser.add_argument("--within", type=float, default=30, help="seconds that it may take")
+    parser.add_argument("--patience", type=float, default=90, help="seconds to wait for the change")
+    parser.add_argument("--within", type=float, default=30, help="seconds that the change may take")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--link", default="", help="between the machines, such as 0.2ms,1Gbit; takes root")
-    parser.add_argument("--link-falls-to", default="", help="its rate instead of a slow node, such as 4Mbit")
+    parser.add_argument("--link", default="", help="link between the machines, such as 0.2ms,1Gbit; needs root")
+    parser.add_argument("--link-falls-to", default="",
+                        help="later rate of the link, such as 4Mbit, instead of a slow node")
     options = parser.parse_args()
     took = []
     with tempfile.TemporaryDirectory() as folder:

@@ -93,7 +93,7 @@ int Main(int argc, char** argv) {
   }
   const std::vector<int> cores = UsableCpus();
   if (cores.size() < 2) {
-    fmt::print(stderr, "turns: this takes two cores, and there is one\n");
+    fmt::print(stderr, "turns: it needs two cores, and there is one\n");
     return 1;
   }
   const auto files = gguf::ModelFiles::Open(std::string(argv[1]));

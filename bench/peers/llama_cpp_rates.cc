@@ -124,7 +124,7 @@ class Resident {
   }
 
   void Run() {
-    if (llama_decode(context_, batch_) != 0) Fail("it does not compute");
+    if (llama_decode(context_, batch_) != 0) Fail("llama_decode failed");
     llama_synchronize(context_);
     batch_.n_tokens = 0;
   }
