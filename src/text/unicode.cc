@@ -6,7 +6,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <span>
 
 namespace aster::text {
@@ -95,18 +95,17 @@ uint16_t TraitsOf(char32_t code) {
 
 }  // namespace
 
-TraitTable::TraitTable() {
-  std::map<std::vector<uint16_t>, uint16_t> index_of_block;
-  for (size_t block = 0; block < block_of_.size(); ++block) {
-    std::vector<uint16_t> traits(kBlock);
-    for (size_t i = 0; i < kBlock; ++i) {
-      traits[i] = TraitsOf(static_cast<char32_t>(block * kBlock + i));
-    }
-    const auto [it, is_new] =
-        index_of_block.emplace(std::move(traits), static_cast<uint16_t>(index_of_block.size()));
-    if (is_new) blocks_.insert(blocks_.end(), it->first.begin(), it->first.end());
-    block_of_[block] = it->second;
-  }
+TraitTable::~TraitTable() {
+  for (const std::atomic<const Block*>& block : blocks_) delete block.load();
+}
+
+const TraitTable::Block* TraitTable::Compute(size_t index) const {
+  auto block = std::make_unique<Block>();
+  for (size_t i = 0; i < kBlock; ++i)
+    (*block)[i] = TraitsOf(static_cast<char32_t>(index * kBlock + i));
+  const Block* stored = nullptr;  // another thread may have been faster
+  if (!blocks_[index].compare_exchange_strong(stored, block.get())) return stored;
+  return block.release();
 }
 
 const TraitTable& TraitTable::Get() {

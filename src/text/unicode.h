@@ -6,10 +6,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "base/utf8.h"
 
@@ -45,22 +45,29 @@ struct Character {
 
 inline constexpr char32_t kLastCodePoint = 0x10FFFF;
 
-// The traits of all code points, in Unicode 15.1. Constant, one per program.
+// The traits of all code points, in Unicode 15.1. One per program, safe for concurrent use. A block
+// is computed when a character of it is first met: a text has those of few, and the whole table
+// takes longer than all else that a short command does.
 class TraitTable {
  public:
   static const TraitTable& Get();
+  ~TraitTable();
 
   uint16_t operator[](char32_t code) const {
-    return blocks_[size_t{block_of_[code / kBlock]} * kBlock + code % kBlock];
+    const Block* block = blocks_[code / kBlock].load(std::memory_order_acquire);
+    if (block == nullptr) block = Compute(code / kBlock);
+    return (*block)[code % kBlock];
   }
 
  private:
   static constexpr size_t kBlock = 256;
+  using Block = std::array<uint16_t, kBlock>;
 
-  TraitTable();
+  TraitTable() = default;
 
-  std::array<uint16_t, (kLastCodePoint + 1) / kBlock> block_of_;
-  std::vector<uint16_t> blocks_;  // [distinct blocks, kBlock]
+  const Block* Compute(size_t index) const;
+
+  mutable std::array<std::atomic<const Block*>, (kLastCodePoint + 1) / kBlock> blocks_{};  // owned
 };
 
 // The first character of a text that is not empty; traits are left 0.

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "text/pattern_for_test.h"
 
@@ -33,6 +35,19 @@ TEST(TraitTableTest, KnowsWhatUnicode151Added) {
   EXPECT_EQ(TraitsOf(0x2EBF0), kAny | kLetter | kWord | kHan);
   EXPECT_EQ(TraitsOf(0x31EF), kAny | kSymbol);
   EXPECT_EQ(TraitsOf(0xE0FFF), unsigned{kAny}) << "not assigned";
+}
+
+TEST(TraitTableTest, ThreadsThatMeetABlockAtOnceSeeTheSameTraits) {
+  std::vector<std::vector<unsigned>> seen(4);
+  std::vector<std::thread> threads;
+  for (std::vector<unsigned>& mine : seen) {
+    threads.emplace_back([&mine] {
+      for (char32_t code = 0x1D400; code < 0x1F700; code += 64) mine.push_back(TraitsOf(code));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<unsigned>& each : seen) EXPECT_EQ(each, seen.front());
+  EXPECT_EQ(TraitsOf(0x1D400), kAny | kLetter | kWord | kCapital);
 }
 
 TEST(TraitTableTest, HanIsTheScript) {
