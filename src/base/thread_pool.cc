@@ -39,17 +39,21 @@ void Pause() {
 
 // Waits until ready(), for at most spin_ns; false if it gave up.
 template <typename Ready>
-bool SpinUntil(int64_t spin_ns, Ready ready) {
+bool SpinUntil(int64_t spin_ns, SpinHistory& history, Ready ready) {
   if (ready()) return true;
-  if (spin_ns == 0) return false;
+  if (spin_ns == 0 || !history.Worthwhile()) return false;
   const SystemClock clock;
   const int64_t start_ns = clock.NowNs();
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
       Pause();
-      if (ready()) return true;
+      if (ready()) {
+        history.Succeeded();
+        return true;
+      }
     }
   } while (clock.NowNs() - start_ns < spin_ns);
+  history.Failed();
   return false;
 }
 
@@ -189,24 +193,25 @@ void ThreadPool::WorkerMain(size_t thread_index, int cpu) {
   this_thread_is_working = true;
   AskForShortTurnsOnce();
   uint32_t epoch = 0;
+  SpinHistory spins;
   while (true) {
-    epoch = AwaitJob(epoch);
+    epoch = AwaitJob(epoch, spins);
     if (job_.work == nullptr) return;
     RunPart(thread_index);
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   }
 }
 
-uint32_t ThreadPool::AwaitJob(uint32_t seen_epoch) const {
+uint32_t ThreadPool::AwaitJob(uint32_t seen_epoch, SpinHistory& spins) const {
   const auto posted = [&] { return epoch_.load(std::memory_order_acquire) != seen_epoch; };
-  if (!SpinUntil(spin_ns_, posted)) epoch_.wait(seen_epoch, std::memory_order_acquire);
+  if (!SpinUntil(spin_ns_, spins, posted)) epoch_.wait(seen_epoch, std::memory_order_acquire);
   // A job is posted only after all workers have finished the one before, so none is missed.
   return seen_epoch + 1;
 }
 
-void ThreadPool::AwaitWorkers() const {
+void ThreadPool::AwaitWorkers() {
   const auto finished = [&] { return unfinished_.load(std::memory_order_acquire) == 0; };
-  if (SpinUntil(spin_ns_, finished)) return;
+  if (SpinUntil(spin_ns_, caller_spins_, finished)) return;
   while (uint32_t left = unfinished_.load(std::memory_order_acquire)) {
     unfinished_.wait(left, std::memory_order_acquire);
   }

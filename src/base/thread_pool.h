@@ -9,6 +9,7 @@
 // sleeping core takes longer than most operations on one token, and then sleep.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,31 @@ constexpr IndexRange PartOf(size_t count, size_t thread_index, size_t thread_cou
   const size_t begin = thread_index * share + (thread_index < extra ? thread_index : extra);
   return {begin, begin + share + (thread_index < extra ? 1 : 0)};
 }
+
+// Whether a thread's spinning still pays. Where other programs take the cores, who is waited for
+// does not run meanwhile: after several failures in a row, more and more waits sleep at once, up to
+// 64 for each one that spins. Three are tolerated, as the first wait after a pause fails on an idle
+// machine, too.
+class SpinHistory {
+ public:
+  bool Worthwhile() {
+    if (left_out_ == 0) return true;
+    --left_out_;
+    return false;
+  }
+  void Succeeded() { failures_ = 0; }
+  void Failed() {
+    failures_ = std::min(failures_ + 1, kTolerated + kMostDoublings);
+    if (failures_ > kTolerated) left_out_ = uint32_t{1} << (failures_ - kTolerated);
+  }
+
+ private:
+  static constexpr uint32_t kTolerated = 3;
+  static constexpr uint32_t kMostDoublings = 6;
+
+  uint32_t failures_ = 0;  // in a row
+  uint32_t left_out_ = 0;  // waits that are still to sleep at once
+};
 
 // Calls from several threads wait for one another. A call from inside the work of any pool is a
 // programmer mistake and aborts: work is parallel on one level only. While it works, every thread
@@ -84,10 +110,10 @@ class ThreadPool {
   void Run(const Job& job) EXCLUDES(call_mu_);
   void Prepare(const Job& job);
   void Publish();
-  void AwaitWorkers() const;
+  void AwaitWorkers() REQUIRES(call_mu_);
   // The workers' side.
   void WorkerMain(size_t thread_index, int cpu);
-  uint32_t AwaitJob(uint32_t seen_epoch) const;
+  uint32_t AwaitJob(uint32_t seen_epoch, SpinHistory& spins) const;
   // Both.
   void RunPart(size_t thread_index);
 
@@ -96,6 +122,7 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 
   Mutex call_mu_;  // held during a call
+  SpinHistory caller_spins_ GUARDED_BY(call_mu_);
 
   // Written by the caller while the workers wait, read by them after epoch_ has changed.
   Job job_;

@@ -61,6 +61,35 @@ TEST(PartOf, DoesNotOverflow) {
   EXPECT_EQ(PartOf(most, 6, 7).end, most);
 }
 
+// Waits that sleep at once until the next one that spins.
+int LeftOut(SpinHistory& history) {
+  int count = 0;
+  while (!history.Worthwhile()) ++count;
+  return count;
+}
+
+TEST(SpinHistory, ASingleFailureChangesNothing) {
+  SpinHistory history;
+  for (int token = 0; token < 100; ++token) {
+    history.Failed();  // between tokens
+    EXPECT_EQ(LeftOut(history), 0);
+    history.Succeeded();
+  }
+}
+
+TEST(SpinHistory, FailuresInARowLeaveOutMoreAndMoreUntilASuccess) {
+  SpinHistory history;
+  std::vector<int> left_out;
+  for (int i = 0; i < 11; ++i) {
+    history.Failed();
+    left_out.push_back(LeftOut(history));
+  }
+  EXPECT_EQ(left_out, (std::vector<int>{0, 0, 0, 2, 4, 8, 16, 32, 64, 64, 64}));
+  history.Succeeded();
+  history.Failed();
+  EXPECT_EQ(LeftOut(history), 0);
+}
+
 TEST(ThreadPool, CoversEachIndexOnceWithAnyNumberOfThreads) {
   for (size_t threads = 1; threads <= 9; ++threads) {
     ThreadPool pool(threads);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace aster::text {
 namespace {
@@ -95,17 +96,16 @@ uint16_t TraitsOf(char32_t code) {
 
 }  // namespace
 
-TraitTable::~TraitTable() {
-  for (const std::atomic<const Block*>& block : blocks_) delete block.load();
-}
-
 const TraitTable::Block* TraitTable::Compute(size_t index) const {
-  auto block = std::make_unique<Block>();
+  const MutexLock lock(mu_);
+  std::atomic<const Block*>& block = blocks_[index];
+  if (block.load() != nullptr) return block.load();  // another thread was faster
+  auto traits = std::make_unique<Block>();
   for (size_t i = 0; i < kBlock; ++i)
-    (*block)[i] = TraitsOf(static_cast<char32_t>(index * kBlock + i));
-  const Block* stored = nullptr;  // another thread may have been faster
-  if (!blocks_[index].compare_exchange_strong(stored, block.get())) return stored;
-  return block.release();
+    (*traits)[i] = TraitsOf(static_cast<char32_t>(index * kBlock + i));
+  block.store(traits.get(), std::memory_order_release);
+  computed_.push_back(std::move(traits));
+  return block.load();
 }
 
 const TraitTable& TraitTable::Get() {

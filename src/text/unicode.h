@@ -9,8 +9,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <vector>
 
+#include "base/mutex.h"
 #include "base/utf8.h"
 
 namespace aster::text {
@@ -51,7 +54,6 @@ inline constexpr char32_t kLastCodePoint = 0x10FFFF;
 class TraitTable {
  public:
   static const TraitTable& Get();
-  ~TraitTable();
 
   uint16_t operator[](char32_t code) const {
     const Block* block = blocks_[code / kBlock].load(std::memory_order_acquire);
@@ -65,9 +67,11 @@ class TraitTable {
 
   TraitTable() = default;
 
-  const Block* Compute(size_t index) const;
+  const Block* Compute(size_t index) const EXCLUDES(mu_);
 
-  mutable std::array<std::atomic<const Block*>, (kLastCodePoint + 1) / kBlock> blocks_{};  // owned
+  mutable std::array<std::atomic<const Block*>, (kLastCodePoint + 1) / kBlock> blocks_{};
+  mutable Mutex mu_;
+  mutable std::vector<std::unique_ptr<const Block>> computed_ GUARDED_BY(mu_);
 };
 
 // The first character of a text that is not empty; traits are left 0.
