@@ -128,18 +128,30 @@ class Clusters(ClusterCase):
             self.assertEqual(told["ids"], alone["ids"], split)
             return told
 
+        def start_again(*machines):
+            for machine in machines:
+                machine.stop_node(signal.SIGKILL)
+                machine.start_node(*({desk: (model,), lap: ("--kv-cache", kept)}[machine]), listen=machine.address)
+            self.await_answer(desk, "lap")
+
+        def ask_with_empty_caches(split):
+            """A node that has not replied within half a second, as on a machine where others take the cores, is left
+            out, and its rows are computed: another try then."""
+            for _ in range(5):
+                told = ask(split)
+                if "fetched" in told:
+                    return told
+                start_again(desk)
+            self.fail(f"{split}: nothing was fetched in five tries")
+
         self.assertNotIn("fetched", ask("lap=0:out"))
         page = 128
         whole = (alone["tokens"]["prompt"] - 1) // page * page
         # KV rows come from memory, then from the disk of a restarted node, and to two nodes at once.
-        fetched = ask("desk=0:out")["fetched"]
-        self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
-        for node in (desk, lap):
-            node.stop_node(signal.SIGKILL)
-        desk.start_node(model, listen=desk.address)
-        lap.start_node("--kv-cache", kept)
-        self.await_answer(desk, "lap")
-        told = ask("desk=0:3,lap=4:out")
+        told = ask_with_empty_caches("desk=0:out")
+        self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
+        start_again(desk, lap)
+        told = ask_with_empty_caches("desk=0:3,lap=4:out")
         self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
         self.assertEqual(told["tokens"]["cached"], whole)
 
