@@ -64,9 +64,10 @@ struct DiskFigures {
   uint64_t found = 0;       // of these, pages found on disk
 };
 
-// Memory of the KV cache.
-struct KvFigures {
-  uint64_t held_bytes = 0;    // of running requests and kept conversations
+// Memory that a model takes on this machine: its weights and its KV cache.
+struct MemoryFigures {
+  uint64_t weight_bytes = 0;  // packed, in main memory; 0: they are on nodes
+  uint64_t held_bytes = 0;    // of the KV cache: of running requests and kept conversations
   uint64_t cached_bytes = 0;  // of pages that are cached until they are evicted
   uint64_t limit_bytes = 0;   // of both; 0: it is on nodes that are not asked
   uint64_t limit_tokens = 0;  // tokens of one conversation that fit; 0: unknown

@@ -43,9 +43,10 @@ class OpenedLocalModel final : public OpenedModel {
     return CountsOf(*kv_cache_);
   }
   uint32_t capacity_tokens() const override { return capacity_tokens_; }
-  KvFigures kv() const override {
+  MemoryFigures memory() const override {
     const kv::Pool::Usage& memory = model_->memory();
-    return {.held_bytes = memory.held_bytes,
+    return {.weight_bytes = model_->packed_bytes(),
+            .held_bytes = memory.held_bytes,
             .cached_bytes = memory.cached_bytes,
             .limit_bytes = memory.budget_bytes,
             .limit_tokens = capacity_tokens_,
@@ -123,7 +124,7 @@ class OpenedRoute final : public OpenedModel {
     if (route == nullptr || !route->is_ready()) return UINT32_MAX;
     return static_cast<uint32_t>(std::min<uint64_t>(route->kv_positions(), UINT32_MAX));
   }
-  KvFigures kv() const override {
+  MemoryFigures memory() const override {
     const uint32_t tokens = capacity_tokens();
     return {.limit_tokens = tokens == UINT32_MAX ? 0 : tokens};
   }

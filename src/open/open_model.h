@@ -90,8 +90,8 @@ class OpenedModel {
   virtual std::string inexact() const { return ""; }
   // Tokens of one conversation that fit into the KV cache; 0 if not one page fits.
   virtual uint32_t capacity_tokens() const = 0;
-  // The memory of its KV cache, as far as known here. On the generator's thread.
-  virtual KvFigures kv() const = 0;
+  // The memory of its weights and its KV cache, as far as known here. On the generator's thread.
+  virtual MemoryFigures memory() const = 0;
   // The times of the nodes; empty without nodes. On the generator's thread.
   virtual HopsFigures hops() const { return {}; }
   // Counters of drafters on other machines. On the generator's thread.

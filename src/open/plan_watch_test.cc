@@ -47,7 +47,7 @@ class WatchedModel final : public OpenedModel {
     CheckFailed(__FILE__, __LINE__, "a watch", "computes nothing");
   }
   uint32_t capacity_tokens() const override { return 0; }
-  KvFigures kv() const override { return {}; }
+  MemoryFigures memory() const override { return {}; }
   std::optional<RouteNow> route_now() const override { return now_; }
   Status Rearrange(const NodePool&, NodeShares, std::vector<ExpectedRequest> usual_requests,
                    const std::string& why) override {

@@ -143,12 +143,13 @@ constexpr Figure<open::HopsFigures> kRouteTimes[] = {
      &open::HopsFigures::exposed_ns},
 };
 
-constexpr Figure<open::KvFigures> kKv[] = {
-    {"gauge", "aster_kv_bytes", "KV cache that conversations use.", &open::KvFigures::held_bytes},
+constexpr Figure<open::MemoryFigures> kKv[] = {
+    {"gauge", "aster_kv_bytes", "KV cache that conversations use.",
+     &open::MemoryFigures::held_bytes},
     {"gauge", "aster_kv_cached_bytes",
      "KV cache of pages that no conversation uses, until they are evicted.",
-     &open::KvFigures::cached_bytes},
-    {"gauge", "aster_kv_bytes_limit", "Memory limit of both.", &open::KvFigures::limit_bytes},
+     &open::MemoryFigures::cached_bytes},
+    {"gauge", "aster_kv_bytes_limit", "Memory limit of both.", &open::MemoryFigures::limit_bytes},
 };
 
 struct Distribution {
@@ -210,33 +211,38 @@ std::string KvUsage(std::span<const ModelFigures> models) {
   const char* const kName = "aster_kv_usage";
   std::string lines;
   for (const ModelFigures& model : models) {
-    if (model.kv.limit_bytes == 0) continue;
-    lines += fmt::format(
-        "{}{{{}}} {:.4g}\n", kName, LabelOf(model),
-        static_cast<double>(model.kv.held_bytes) / static_cast<double>(model.kv.limit_bytes));
+    if (model.memory.limit_bytes == 0) continue;
+    lines += fmt::format("{}{{{}}} {:.4g}\n", kName, LabelOf(model),
+                         static_cast<double>(model.memory.held_bytes) /
+                             static_cast<double>(model.memory.limit_bytes));
   }
   if (lines.empty()) return "";
   return Head("gauge", kName, "Part of the KV cache's memory limit that conversations use.") +
          lines;
 }
 
-// For models whose KV cache is on this machine: nodes report their own.
-std::string KvText(std::span<const ModelFigures> models) {
+// For models whose weights and KV cache are on this machine: nodes report their own.
+std::string MemoryText(std::span<const ModelFigures> models) {
   std::string text;
-  const auto add = [&](const Figure<open::KvFigures>& figure, uint64_t open::KvFigures::* known) {
+  const auto add = [&](const Figure<open::MemoryFigures>& figure,
+                       uint64_t open::MemoryFigures::* known) {
     std::string lines;
     for (const ModelFigures& model : models) {
-      if (model.kv.*known == 0) continue;
-      lines += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.kv.*figure.value);
+      if (model.memory.*known == 0) continue;
+      lines +=
+          fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.memory.*figure.value);
     }
     if (!lines.empty()) text += Head(figure.kind, figure.name, figure.help) + lines;
   };
-  for (const auto& figure : kKv) add(figure, &open::KvFigures::limit_bytes);
+  add({"gauge", "aster_weight_bytes", "Weights in main memory, as packed for this processor.",
+       &open::MemoryFigures::weight_bytes},
+      &open::MemoryFigures::weight_bytes);
+  for (const auto& figure : kKv) add(figure, &open::MemoryFigures::limit_bytes);
   text += KvUsage(models);
   add({"gauge", "aster_kv_tokens_limit",
        "Tokens of one conversation that the KV cache has room for.",
-       &open::KvFigures::limit_tokens},
-      &open::KvFigures::limit_tokens);
+       &open::MemoryFigures::limit_tokens},
+      &open::MemoryFigures::limit_tokens);
   return text;
 }
 
@@ -301,9 +307,9 @@ void Metrics::SetRemoteDrafts(const open::RemoteDraftFigures& drafts) {
   remote_drafts_ = drafts;
 }
 
-void Metrics::SetKv(const open::KvFigures& kv) {
+void Metrics::SetMemory(const open::MemoryFigures& memory) {
   const MutexLock lock(mu_);
-  kv_ = kv;
+  memory_ = memory;
 }
 
 void Metrics::AddPromptRate(uint64_t tokens, int64_t ns) {
@@ -343,9 +349,9 @@ open::RemoteDraftFigures Metrics::remote_drafts() const {
   return remote_drafts_;
 }
 
-open::KvFigures Metrics::kv() const {
+open::MemoryFigures Metrics::memory() const {
   const MutexLock lock(mu_);
-  return kv_;
+  return memory_;
 }
 
 Histogram Metrics::prompt_rate() const {
@@ -398,7 +404,7 @@ std::string ToPrometheus(const RequestCounts::Map& requests, uint64_t connection
     for (const ModelFigures& model : models)
       text += (model.*one.value).ToText(one.name, LabelOf(model));
   }
-  return text + KvText(models) + HopsText(models);
+  return text + MemoryText(models) + HopsText(models);
 }
 
 }  // namespace aster::serve

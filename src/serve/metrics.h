@@ -64,7 +64,7 @@ class Metrics {
   void AddNextToken(int64_t ns) EXCLUDES(mu_);
   void SetHops(open::HopsFigures hops) EXCLUDES(mu_);
   void SetRemoteDrafts(const open::RemoteDraftFigures& drafts) EXCLUDES(mu_);
-  void SetKv(const open::KvFigures& kv) EXCLUDES(mu_);
+  void SetMemory(const open::MemoryFigures& memory) EXCLUDES(mu_);
   // The rate of a prefill, or of a decode; nothing if it took no time.
   void AddPromptRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
   void AddAnswerRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
@@ -74,7 +74,7 @@ class Metrics {
   Histogram next_token() const EXCLUDES(mu_);
   open::HopsFigures hops() const EXCLUDES(mu_);
   open::RemoteDraftFigures remote_drafts() const EXCLUDES(mu_);
-  open::KvFigures kv() const EXCLUDES(mu_);
+  open::MemoryFigures memory() const EXCLUDES(mu_);
   Histogram prompt_rate() const EXCLUDES(mu_);
   Histogram answer_rate() const EXCLUDES(mu_);
 
@@ -87,7 +87,7 @@ class Metrics {
   Histogram answer_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
   open::HopsFigures hops_ GUARDED_BY(mu_);
   open::RemoteDraftFigures remote_drafts_ GUARDED_BY(mu_);
-  open::KvFigures kv_ GUARDED_BY(mu_);
+  open::MemoryFigures memory_ GUARDED_BY(mu_);
 };
 
 // Requests by path and status. Safe for concurrent use.
@@ -114,7 +114,7 @@ struct ModelFigures {
   Histogram answer_rate = Histogram(Histogram::kTokensPerSecond);
   open::HopsFigures hops = {};
   open::RemoteDraftFigures remote_drafts = {};
-  open::KvFigures kv = {};
+  open::MemoryFigures memory = {};
 };
 
 // All of it in Prometheus' format.

@@ -152,13 +152,18 @@ TEST(Metrics, EachHopHasAllOfItsTimes) {
 }
 
 TEST(Metrics, MemoryIsThatWhichIsKnown) {
-  const ModelFigures models[] = {
-      {.model = "here",
-       .kv = {.held_bytes = 5, .cached_bytes = 7, .limit_bytes = 64, .limit_tokens = 9}},
-      {.model = "on nodes", .kv = {.limit_tokens = 11}},
-      {.model = "unknown"}};
+  const ModelFigures models[] = {{.model = "here",
+                                  .memory = {.weight_bytes = 3,
+                                             .held_bytes = 5,
+                                             .cached_bytes = 7,
+                                             .limit_bytes = 64,
+                                             .limit_tokens = 9}},
+                                 {.model = "on nodes", .memory = {.limit_tokens = 11}},
+                                 {.model = "unknown"}};
   const std::string text = ToPrometheus({}, 0, models);
   const auto samples = SamplesOf(text);
+  EXPECT_EQ(ValueOf(samples, "aster_weight_bytes", {{"model", "here"}}), "3");
+  EXPECT_EQ(ValueOf(samples, "aster_weight_bytes", {{"model", "on nodes"}}), "nothing");
   EXPECT_EQ(ValueOf(samples, "aster_kv_bytes", {{"model", "here"}}), "5");
   EXPECT_EQ(ValueOf(samples, "aster_kv_cached_bytes", {{"model", "here"}}), "7");
   EXPECT_EQ(ValueOf(samples, "aster_kv_bytes_limit", {{"model", "here"}}), "64");

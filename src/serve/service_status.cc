@@ -28,7 +28,7 @@ std::vector<ModelFigures> Service::Figures() const {
                    .answer_rate = metrics.answer_rate(),
                    .hops = metrics.hops(),
                    .remote_drafts = metrics.remote_drafts(),
-                   .kv = metrics.kv()});
+                   .memory = metrics.memory()});
   }
   return all;
 }
@@ -62,7 +62,7 @@ ordered_json KnownJson(uint64_t value, uint64_t limit) {
   return limit == 0 ? ordered_json() : ordered_json(value);
 }
 
-ordered_json KvJson(const open::KvFigures& kv) {
+ordered_json KvJson(const open::MemoryFigures& kv) {
   return {{"bytes", KnownJson(kv.held_bytes, kv.limit_bytes)},
           {"cached_bytes", KnownJson(kv.cached_bytes, kv.limit_bytes)},
           {"bytes_limit", KnownJson(kv.limit_bytes, kv.limit_bytes)},
@@ -174,7 +174,8 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["next_token_seconds"] = QuantilesJson(model.next_token);
     json["prompt_tokens_per_second"] = QuantilesJson(model.prompt_rate);
     json["answer_tokens_per_second"] = QuantilesJson(model.answer_rate);
-    json["kv"] = KvJson(model.kv);
+    json["weight_bytes"] = KnownJson(model.memory.weight_bytes, model.memory.weight_bytes);
+    json["kv"] = KvJson(model.memory);
     json["kv_transfers"] = KvTransfersJson(model.hops);
     json["handed_over"] = json["kv_transfers"];  // an earlier name, which scripts may use
     json["remote_drafts"] = RemoteDraftsJson(model.remote_drafts);
@@ -183,7 +184,7 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["replans"] = model.hops.replans;
     json["planned"] = PlannedJson(model.hops);
     json["plan_reasons"] = model.hops.reasons;
-    json["disk_cache"] = DiskJson(model.kv.disk);
+    json["disk_cache"] = DiskJson(model.memory.disk);
     models.push_back(std::move(json));
   }
   SendJson(request, *stream, 200,

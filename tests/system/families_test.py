@@ -112,8 +112,7 @@ class Families(Case):
         # Memory has packed matrices and norms; embeddings that are not the head stay rows of the file. Routers of so
         # few experts are packed as if there were more. There is one repetition, because every repetition measures the
         # machine's limits again, which takes seconds.
-        report = json.loads(aster("bench", split, "--prompt", 8, "--gen", 1, "--reps", 1, "--json").stdout)
-        packed = report["model"]["packed_bytes"]
+        packed, = (value for name, value in taken.items() if name.startswith("aster_weight_bytes{"))
         tensors = json.loads(aster("inspect", whole, "--tensors", "--json").stdout)["tensor_list"]
         tables = ["per_layer_token_embd.weight", *([] if told["shape"]["tied_head"] else ["token_embd.weight"])]
         rows = sum(tensor["bytes"] for tensor in tensors if tensor["name"] in tables)

@@ -106,7 +106,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   loop.on_step = [opened = served.opened.get(), metrics = served.metrics.get()] {
     metrics->SetHops(opened->hops());
     metrics->SetRemoteDrafts(opened->remote_drafts());
-    metrics->SetKv(opened->kv());
+    metrics->SetMemory(opened->memory());
   };
   // Figures of memory and nodes are visible before the first request.
   loop.on_step();
