@@ -274,7 +274,7 @@ void AnswerLoop::BeginWaiting() {
 }
 
 // Cancels requests whose clients are gone, or that have taken too long.
-void AnswerLoop::LetGo() {
+void AnswerLoop::CancelLate() {
   const int64_t now_ns = clock_.NowNs();
   std::vector<std::unique_ptr<Job>> late;
   {
@@ -338,7 +338,7 @@ void AnswerLoop::Run() {
   while (AwaitWork()) {
     MakeCalls();
     BeginWaiting();
-    LetGo();
+    CancelLate();
     if (!generator_.idle()) {
       const Status stepped = [this] {
         const Turn turn(options_.turns);

@@ -101,7 +101,7 @@ class AnswerLoop {
   bool AwaitWork() EXCLUDES(mu_);
   void Begin(std::unique_ptr<Job> job);
   void BeginWaiting();
-  void LetGo();
+  void CancelLate();
   void Tell();
   void FailAll(const Error& error);
   void OnFinish(Active& active, const engine::Finish& finish);

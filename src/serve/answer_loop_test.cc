@@ -15,14 +15,14 @@ namespace aster::serve {
 namespace {
 
 // Holds as many tokens as the test says.
-class ToldMemory final : public engine::SequenceMemory {
+class LengthOnlyMemory final : public engine::SequenceMemory {
  public:
-  explicit ToldMemory(const uint32_t& length) : length_(length) {}
+  explicit LengthOnlyMemory(const uint32_t& length) : length_(length) {}
   uint32_t length() const override { return length_; }
   void Truncate(uint32_t /*length*/) override {}
   void Adopt(std::span<const int32_t> /*tokens*/) override {}
   std::unique_ptr<engine::SequenceMemory> Fork() const override {
-    return std::make_unique<ToldMemory>(length_);
+    return std::make_unique<LengthOnlyMemory>(length_);
   }
 
  private:
@@ -37,7 +37,7 @@ class Slow final : public engine::Generator {
   const model::Shape& shape() const override { return shape_; }
   engine::Sequence NewSequence() override {
     ++sequences_made;
-    return engine::Sequence(std::make_unique<ToldMemory>(held));
+    return engine::Sequence(std::make_unique<LengthOnlyMemory>(held));
   }
   Result<engine::RequestId> Submit(engine::Request request) override {
     if (refusal) return *refusal;

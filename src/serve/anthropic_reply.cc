@@ -109,7 +109,7 @@ class MessagesStream final : public ReplyWriter {
     Send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
     Send("ping", {{"type", "ping"}});
     // A ping is allowed anywhere but before the message.
-    pieces_.SetPulse(ServerEvent("ping", {{"type", "ping"}}));
+    pieces_.SetKeepAlive(ServerEvent("ping", {{"type", "ping"}}));
   }
 
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
@@ -206,8 +206,8 @@ class MessagesStream final : public ReplyWriter {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const Ask& ask) {
-  if (ask.streams) return std::make_unique<MessagesStream>(std::move(frame));
+std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const ApiRequest& request) {
+  if (request.streams) return std::make_unique<MessagesStream>(std::move(frame));
   return std::make_unique<MessagesAtOnce>(std::move(frame));
 }
 

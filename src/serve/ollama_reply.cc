@@ -171,8 +171,9 @@ ordered_json DetailsJson(const ModelFacts& facts) {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const Ask& ask, OllamaKind kind) {
-  if (ask.streams) return std::make_unique<OllamaStream>(std::move(frame), kind);
+std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const ApiRequest& request,
+                                              OllamaKind kind) {
+  if (request.streams) return std::make_unique<OllamaStream>(std::move(frame), kind);
   return std::make_unique<OllamaAtOnce>(std::move(frame), kind);
 }
 

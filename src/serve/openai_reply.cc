@@ -116,8 +116,9 @@ ordered_json Head(const ReplyFrame& frame, const char* object) {
 // The reply without streaming.
 class ChatAtOnce final : public CollectingWriter {
  public:
-  ChatAtOnce(ReplyFrame frame, const Ask& ask)
-      : CollectingWriter(std::move(frame), ask.choices), has_logprobs_(ask.sampling.logprobs) {}
+  ChatAtOnce(ReplyFrame frame, const ApiRequest& request)
+      : CollectingWriter(std::move(frame), request.choices),
+        has_logprobs_(request.sampling.logprobs) {}
 
   void Finish(const Usage& usage) override {
     ordered_json choices = ordered_json::array();
@@ -150,9 +151,10 @@ class ChatAtOnce final : public CollectingWriter {
 
 class CompletionAtOnce final : public CollectingWriter {
  public:
-  CompletionAtOnce(ReplyFrame frame, const Ask& ask, size_t choices, std::vector<Echo> echoes)
+  CompletionAtOnce(ReplyFrame frame, const ApiRequest& request, size_t choices,
+                   std::vector<Echo> echoes)
       : CollectingWriter(std::move(frame), choices),
-        has_logprobs_(ask.sampling.logprobs),
+        has_logprobs_(request.sampling.logprobs),
         echoes_(std::move(echoes)) {}
 
   void Finish(const Usage& usage) override {
@@ -188,12 +190,12 @@ class CompletionAtOnce final : public CollectingWriter {
 // The common part of both kinds of streams.
 class Streaming : public ReplyWriter {
  public:
-  Streaming(ReplyFrame frame, const Ask& ask, const char* object)
+  Streaming(ReplyFrame frame, const ApiRequest& request, const char* object)
       : frame_(std::move(frame)),
         pieces_(frame_.stream, PiecesOfReply::Format::kEvents),
         object_(object),
-        has_logprobs_(ask.sampling.logprobs),
-        wants_usage_(ask.wants_usage) {}
+        has_logprobs_(request.sampling.logprobs),
+        wants_usage_(request.wants_usage) {}
 
   void Await() override { pieces_.KeepAlive(); }
   void Explain(size_t /*choice*/, JsonPtr ensemble) override { ensemble_ = std::move(ensemble); }
@@ -241,8 +243,9 @@ class Streaming : public ReplyWriter {
 
 class ChatStream final : public Streaming {
  public:
-  ChatStream(ReplyFrame frame, const Ask& ask)
-      : Streaming(std::move(frame), ask, "chat.completion.chunk"), calls_(ask.choices, -1) {}
+  ChatStream(ReplyFrame frame, const ApiRequest& request)
+      : Streaming(std::move(frame), request, "chat.completion.chunk"),
+        calls_(request.choices, -1) {}
 
   void Begin(const Usage& /*usage*/) override {
     for (size_t i = 0; i < calls_.size(); ++i) {
@@ -306,8 +309,9 @@ class ChatStream final : public Streaming {
 
 class CompletionStream final : public Streaming {
  public:
-  CompletionStream(ReplyFrame frame, const Ask& ask, size_t choices, std::vector<Echo> echoes)
-      : Streaming(std::move(frame), ask, "text_completion"),
+  CompletionStream(ReplyFrame frame, const ApiRequest& request, size_t choices,
+                   std::vector<Echo> echoes)
+      : Streaming(std::move(frame), request, "text_completion"),
         echoes_(std::move(echoes)),
         offsets_(choices) {}
 
@@ -348,17 +352,18 @@ class CompletionStream final : public Streaming {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask) {
-  if (ask.streams) return std::make_unique<ChatStream>(std::move(frame), ask);
-  return std::make_unique<ChatAtOnce>(std::move(frame), ask);
+std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const ApiRequest& request) {
+  if (request.streams) return std::make_unique<ChatStream>(std::move(frame), request);
+  return std::make_unique<ChatAtOnce>(std::move(frame), request);
 }
 
-std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
-                                                  std::vector<Echo> echoes) {
-  if (ask.streams) {
-    return std::make_unique<CompletionStream>(std::move(frame), ask, choices, std::move(echoes));
+std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const ApiRequest& request,
+                                                  size_t choices, std::vector<Echo> echoes) {
+  if (request.streams) {
+    return std::make_unique<CompletionStream>(std::move(frame), request, choices,
+                                              std::move(echoes));
   }
-  return std::make_unique<CompletionAtOnce>(std::move(frame), ask, choices, std::move(echoes));
+  return std::make_unique<CompletionAtOnce>(std::move(frame), request, choices, std::move(echoes));
 }
 
 }  // namespace aster::serve

@@ -73,24 +73,25 @@ TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
 TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
   constexpr int64_t kTurnNs = 250 * kNsPerMs;
   ReplyStream stream(Options(false), waker_);
-  stream.SetPulse({.content_type = "text/event-stream", .headers = {}, .bytes = ": alive\n\n"});
+  stream.SetKeepAlive({.content_type = "text/event-stream", .headers = {}, .bytes = ": alive\n\n"});
   int64_t now_ns = 0;
   for (; Take(stream).empty(); now_ns += kTurnNs) {
     ASSERT_LT(now_ns, kNsPerSecond);
-    stream.Beat(now_ns);
+    stream.SendKeepAlive(now_ns);
   }
   EXPECT_EQ(stream.status(), 200);
   const auto quiet_turns = [&] {
     int turns = 0;
-    for (stream.Beat(now_ns); Take(stream).empty(); ++turns) stream.Beat(now_ns += kTurnNs);
+    for (stream.SendKeepAlive(now_ns); Take(stream).empty(); ++turns)
+      stream.SendKeepAlive(now_ns += kTurnNs);
     return turns;
   };
   EXPECT_THAT(quiet_turns(), testing::AllOf(testing::Gt(15), testing::Lt(24)));
   stream.Write("a word");
   EXPECT_EQ(Take(stream), "a word");
   EXPECT_THAT(quiet_turns(), testing::Gt(15));
-  stream.SetPulse({});
-  stream.Beat(now_ns + 100 * kNsPerSecond);
+  stream.SetKeepAlive({});
+  stream.SendKeepAlive(now_ns + 100 * kNsPerSecond);
   EXPECT_EQ(Take(stream), "");
 }
 

@@ -15,7 +15,7 @@
 
 #include "chat/reply_parser.h"
 #include "respond/reply.h"
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/problem.h"
 #include "serve/reply_stream.h"
 
@@ -89,7 +89,7 @@ class PiecesOfReply {
   void Write(std::string_view bytes);
   void End() { stream_->End(); }
   // Sets the keep-alive, for formats that have one of their own.
-  void SetPulse(std::string_view bytes);
+  void SetKeepAlive(std::string_view bytes);
   // Sends the problem as a whole reply; false if pieces of one have been sent.
   bool Refuse(const Problem& problem, ProblemForm form);
 

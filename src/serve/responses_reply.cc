@@ -37,9 +37,10 @@ constexpr std::pair<const char*, const char*> kRepeated[] = {
 // For both modes: a stream sends the items as they grow, a whole reply has them at the end.
 class ResponsesWriter final : public ReplyWriter {
  public:
-  ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body, ResponseKeeper keep)
-      : frame_(std::move(frame)), keep_(std::move(keep)), is_background_(ask.is_background) {
-    if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
+  ResponsesWriter(ReplyFrame frame, const ApiRequest& request, const ordered_json& body,
+                  ResponseKeeper keep)
+      : frame_(std::move(frame)), keep_(std::move(keep)), is_background_(request.is_background) {
+    if (request.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
     response_ = {{"id", frame_.id},
                  {"object", "response"},
                  {"created_at", frame_.created_s},
@@ -257,9 +258,9 @@ class ResponsesWriter final : public ReplyWriter {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
+std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const ApiRequest& request,
                                                  const ordered_json& body, ResponseKeeper keep) {
-  return std::make_unique<ResponsesWriter>(std::move(frame), ask, body, std::move(keep));
+  return std::make_unique<ResponsesWriter>(std::move(frame), request, body, std::move(keep));
 }
 
 }  // namespace aster::serve

@@ -52,7 +52,7 @@ struct Served {
   bool is_drafted_for = false;
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
-  serve::AskDefaults defaults = {};
+  serve::RequestDefaults defaults = {};
   std::optional<Hash128> fingerprint = {};  // if it is cheap to compute
   std::unique_ptr<open::OpenedModel> opened = {};
   serve::ModelFacts facts = {};

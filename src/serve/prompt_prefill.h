@@ -18,7 +18,7 @@
 namespace aster::serve {
 
 // The loop's thread calls the functions, except the request's own.
-struct ReadingAsk {
+struct PrefillRequest {
   std::vector<std::vector<int32_t>> prompts;  // each of at least one token
   engine::PromptRows::Kind rows = engine::PromptRows::Kind::kNone;
   std::function<void(size_t prompt, std::span<const float> row)> on_row;
@@ -32,9 +32,10 @@ struct ReadingAsk {
 // For a text of the field that does not fit into the context.
 Problem TooManyTokens(const std::string& field, size_t count, uint32_t most);
 
-class PromptReading : public std::enable_shared_from_this<PromptReading> {
+class PromptPrefill : public std::enable_shared_from_this<PromptPrefill> {
  public:
-  PromptReading(const AnswerContext& context, ReadingAsk ask, std::shared_ptr<ReplyStream> stream);
+  PromptPrefill(const AnswerContext& context, PrefillRequest request,
+                std::shared_ptr<ReplyStream> stream);
 
   // Submits as many prompts as can be computed at once; another one follows each that is done.
   void Start();
@@ -45,7 +46,7 @@ class PromptReading : public std::enable_shared_from_this<PromptReading> {
   void Fail(const Problem& problem);
 
   const AnswerContext& context_;
-  const ReadingAsk ask_;
+  const PrefillRequest request_;
   const std::shared_ptr<ReplyStream> stream_;
   const int64_t deadline_ns_;
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "serve/prompt_reading.h"
+#include "serve/prompt_prefill.h"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 namespace aster::serve {
 namespace {
 
-int64_t DeadlineOf(const AnswerContext& context, const ReadingAsk& ask) {
+int64_t DeadlineOf(const AnswerContext& context, const PrefillRequest& request) {
   int64_t deadline_ns = kNeverNs;
-  for (const int64_t most_ns : {context.deadline_ns, ask.timeout_ns}) {
+  for (const int64_t most_ns : {context.deadline_ns, request.timeout_ns}) {
     if (most_ns > 0) deadline_ns = std::min(deadline_ns, context.clock->NowNs() + most_ns);
   }
   return deadline_ns;
@@ -34,43 +34,45 @@ Problem TooManyTokens(const std::string& field, size_t count, uint32_t most) {
   return problem;
 }
 
-PromptReading::PromptReading(const AnswerContext& context, ReadingAsk ask,
+PromptPrefill::PromptPrefill(const AnswerContext& context, PrefillRequest request,
                              std::shared_ptr<ReplyStream> stream)
     : context_(context),
-      ask_(std::move(ask)),
+      request_(std::move(request)),
       stream_(std::move(stream)),
-      deadline_ns_(DeadlineOf(context, ask_)) {
-  CHECK(!ask_.prompts.empty());
+      deadline_ns_(DeadlineOf(context, request_)) {
+  CHECK(!request_.prompts.empty());
 }
 
-void PromptReading::Start() {
+void PromptPrefill::Start() {
   std::vector<std::unique_ptr<Job>> jobs;
-  const size_t most = std::min(ask_.prompts.size(), context_.loop->max_running());
+  const size_t most = std::min(request_.prompts.size(), context_.loop->max_running());
   while (jobs.size() < most) jobs.push_back(NextJob());
   const Status submitted = context_.loop->Submit(std::move(jobs));
-  if (!submitted.ok()) Fail(ProblemOf(submitted.error(), ask_.field));
+  if (!submitted.ok()) Fail(ProblemOf(submitted.error(), request_.field));
 }
 
-std::unique_ptr<Job> PromptReading::NextJob() {
+std::unique_ptr<Job> PromptPrefill::NextJob() {
   const auto self = shared_from_this();
   const size_t prompt = begun_++;
   auto job = std::make_unique<Job>();
-  job->client = ask_.client;
-  job->prompt = ask_.prompts[prompt];
+  job->client = request_.client;
+  job->prompt = request_.prompts[prompt];
   job->deadline_ns = deadline_ns_;
   job->is_kept = false;
   job->request.max_tokens = 0;
   job->request.context_limit = context_.context_limit;
-  job->request.rows = {.kind = ask_.rows, .on_row = [self, prompt](std::span<const float> row) {
-                         if (!self->has_failed_) self->ask_.on_row(prompt, row);
+  job->request.rows = {.kind = request_.rows, .on_row = [self, prompt](std::span<const float> row) {
+                         if (!self->has_failed_) self->request_.on_row(prompt, row);
                        }};
   job->request.on_finish = [self](const engine::Finish& finish) { self->OnFinish(finish); };
   job->is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); };
-  job->on_refused = [self](const Error& error) { self->Fail(ProblemOf(error, self->ask_.field)); };
+  job->on_refused = [self](const Error& error) {
+    self->Fail(ProblemOf(error, self->request_.field));
+  };
   return job;
 }
 
-void PromptReading::OnFinish(const engine::Finish& finish) {
+void PromptPrefill::OnFinish(const engine::Finish& finish) {
   if (has_failed_) return;
   if (finish.reason == engine::FinishReason::kCancelled) {
     const bool is_late = context_.clock->NowNs() >= deadline_ns_;
@@ -79,19 +81,19 @@ void PromptReading::OnFinish(const engine::Finish& finish) {
   }
   if (!finish.status.ok()) {
     context_.metrics->Add({.failed = 1});
-    return Fail(ProblemOf(finish.status.error(), ask_.field));
+    return Fail(ProblemOf(finish.status.error(), request_.field));
   }
   context_.metrics->Add(
       {.prompt_tokens = finish.counts.prompt, .cached_tokens = finish.counts.cached, .answers = 1});
   context_.metrics->AddPromptRate(finish.counts.prompt - finish.counts.cached,
                                   finish.times.prefill_ns);
-  if (++done_ == ask_.prompts.size()) return ask_.on_done();
-  if (begun_ < ask_.prompts.size()) context_.loop->Follow(NextJob());
+  if (++done_ == request_.prompts.size()) return request_.on_done();
+  if (begun_ < request_.prompts.size()) context_.loop->Follow(NextJob());
 }
 
-void PromptReading::Fail(const Problem& problem) {
+void PromptPrefill::Fail(const Problem& problem) {
   if (std::exchange(has_failed_, true)) return;
-  ask_.on_failed(problem);
+  request_.on_failed(problem);
 }
 
 }  // namespace aster::serve

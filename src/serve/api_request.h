@@ -26,7 +26,7 @@ struct RawPrompt {
   std::string middle = {};  // the beginning of the gap's text
 };
 
-struct Ask : respond::Conversation, respond::Settings {
+struct ApiRequest : respond::Conversation, respond::Settings {
   // Instead of messages: texts, each answered separately.
   std::vector<RawPrompt> raw;
   std::string prompt_field = "messages";  // the request's field with either of them
@@ -46,7 +46,7 @@ struct Ask : respond::Conversation, respond::Settings {
 };
 
 // The server's values for options that a request does not set.
-struct AskDefaults {
+struct RequestDefaults {
   engine::SamplingOptions sampling;
   uint64_t max_tokens = engine::kNoTokenLimit;
   uint32_t vocab_size = 0;

@@ -16,26 +16,26 @@
 
 namespace {
 
-using aster::serve::Ask;
+using aster::serve::ApiRequest;
 using aster::serve::Problem;
 using nlohmann::ordered_json;
 
-constexpr aster::serve::AskDefaults kDefaults = {
+constexpr aster::serve::RequestDefaults kDefaults = {
     .sampling = {}, .vocab_size = 512, .context_limit = 4096};
 
-void CheckAsk(const Ask& ask) {
-  CHECK(ask.choices >= 1 && ask.choices <= aster::serve::kMaxChoices);
-  CHECK(ask.max_tokens >= 1 || ask.prompt_field == "prompt");
-  CHECK(ask.raw.empty() != ask.messages.empty());
-  for (const auto& raw : ask.raw) {
+void CheckApiRequest(const ApiRequest& request) {
+  CHECK(request.choices >= 1 && request.choices <= aster::serve::kMaxChoices);
+  CHECK(request.max_tokens >= 1 || request.prompt_field == "prompt");
+  CHECK(request.raw.empty() != request.messages.empty());
+  for (const auto& raw : request.raw) {
     for (const int32_t id : raw.ids)
       CHECK(id >= 0 && static_cast<uint32_t>(id) < kDefaults.vocab_size);
   }
-  for (const ordered_json& message : ask.messages) CHECK(message["role"].is_string());
-  if (!ask.tools.is_null()) {
-    for (const ordered_json& tool : ask.tools) CHECK(tool["function"]["name"].is_string());
+  for (const ordered_json& message : request.messages) CHECK(message["role"].is_string());
+  if (!request.tools.is_null()) {
+    for (const ordered_json& tool : request.tools) CHECK(tool["function"]["name"].is_string());
   }
-  for (const auto& bias : ask.sampling.biases)
+  for (const auto& bias : request.sampling.biases)
     CHECK(bias.id >= 0 && static_cast<uint32_t>(bias.id) < kDefaults.vocab_size);
 }
 
@@ -46,42 +46,42 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   Problem problem;
   const ordered_json body = aster::serve::ParseBody(text, problem);
-  Ask ask;
+  ApiRequest request;
   if (!problem.any()) {
     switch (data[0] % 9) {
       case 0:
-        ask = ReadChatRequest(body, kDefaults, problem);
+        request = ReadChatRequest(body, kDefaults, problem);
         break;
       case 1:
-        ask = ReadCompletionRequest(body, kDefaults, problem);
+        request = ReadCompletionRequest(body, kDefaults, problem);
         break;
       case 2:
-        ask = ReadMessagesRequest(body, kDefaults, /*only_counts=*/false, problem);
+        request = ReadMessagesRequest(body, kDefaults, /*only_counts=*/false, problem);
         break;
       case 3:
-        ask = ReadMessagesRequest(body, kDefaults, /*only_counts=*/true, problem);
+        request = ReadMessagesRequest(body, kDefaults, /*only_counts=*/true, problem);
         break;
       case 4:
-        ask = ReadResponsesRequest(body, kDefaults, problem);
+        request = ReadResponsesRequest(body, kDefaults, problem);
         break;
       case 5:
-        ask = ReadOllamaChat(body, kDefaults, problem);
+        request = ReadOllamaChat(body, kDefaults, problem);
         break;
       case 6:
-        ask = ReadOllamaGenerate(body, kDefaults, problem);
+        request = ReadOllamaGenerate(body, kDefaults, problem);
         break;
       case 7:
-        ask = ReadLlamaCompletion(body, kDefaults, problem);
+        request = ReadLlamaCompletion(body, kDefaults, problem);
         break;
       default:
-        ask = ReadInfill(body, kDefaults, problem);
+        request = ReadInfill(body, kDefaults, problem);
         break;
     }
   }
   if (!problem.any()) {
     // Ollama's clients send an empty request to load a model.
     const bool is_ollama = data[0] % 9 == 5 || data[0] % 9 == 6;
-    if (!is_ollama || !AsksForNothing(ask)) CheckAsk(ask);
+    if (!is_ollama || !IsEmptyRequest(request)) CheckApiRequest(request);
     return 0;
   }
   CHECK(problem.status >= 400 && !problem.message.empty());
