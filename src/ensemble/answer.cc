@@ -49,7 +49,7 @@ uint64_t ComputedTokens(const engine::RequestCounts& counts) {
 }
 
 void Tell(const Answer& answer, respond::Listener& listener) {
-  for (const SaidPiece& piece : std::span(answer.pieces).subspan(answer.told_pieces))
+  for (const AnswerPiece& piece : std::span(answer.pieces).subspan(answer.sent_pieces))
     listener.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});
   engine::Finish finish = answer.answered.generated.finish;
   finish.times = answer.usage.times;

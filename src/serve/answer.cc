@@ -58,7 +58,7 @@ class Answer::Choice final : public respond::Listener {
             answer.context_.model, SettingsOf(answer.context_, answer.request_, seed), prompt,
             masks, *this)) {}
   // Of an ensemble.
-  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::Asked> question)
+  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::QuestionRun> question)
       : answer_(answer), index_(index), question_(std::move(question)) {}
 
   void OnPrefill(uint64_t done, uint64_t total) override {
@@ -95,7 +95,7 @@ class Answer::Choice final : public respond::Listener {
 
   const respond::Prompt& prompt() const { return *prompt_; }
   respond::Response& response() { return *response_; }
-  std::shared_ptr<ensemble::Asked> TakeQuestion() { return std::move(question_); }
+  std::shared_ptr<ensemble::QuestionRun> TakeQuestion() { return std::move(question_); }
 
  private:
   Answer& answer_;
@@ -103,7 +103,7 @@ class Answer::Choice final : public respond::Listener {
   // null: an ensemble's
   const respond::Prompt* const prompt_ = nullptr;
   const std::unique_ptr<respond::Response> response_;
-  std::shared_ptr<ensemble::Asked> question_;
+  std::shared_ptr<ensemble::QuestionRun> question_;
   int64_t last_token_ns_ = 0;
 };
 
@@ -254,7 +254,7 @@ Status Answer::SubmitQuestions() {
          .is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); },
          .on_answer =
              [self, i](Result<ensemble::Answer> answer) { self->TellAnswer(i, std::move(answer)); },
-         .on_piece = [self, i](const ensemble::SaidPiece& piece) { self->TellPiece(i, piece); }});
+         .on_piece = [self, i](const ensemble::AnswerPiece& piece) { self->TellPiece(i, piece); }});
   }
   return context_.ensemble->Submit(std::move(jobs));
 }
@@ -335,7 +335,7 @@ void Answer::Say(size_t choice, const respond::Piece& piece) {
 }
 
 // A piece of an ensemble's unfinished answer.
-void Answer::TellPiece(size_t choice, const ensemble::SaidPiece& piece) {
+void Answer::TellPiece(size_t choice, const ensemble::AnswerPiece& piece) {
   if (has_failed_) return;
   Begin(0);
   choices_[choice]->CountFirstToken();

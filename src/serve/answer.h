@@ -87,7 +87,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void Begin(uint64_t cached);
   void Progress(uint64_t done, uint64_t total);
   void Say(size_t choice, const respond::Piece& piece);
-  void TellPiece(size_t choice, const ensemble::SaidPiece& piece);
+  void TellPiece(size_t choice, const ensemble::AnswerPiece& piece);
   void TellAnswer(size_t choice, Result<ensemble::Answer> answer);
   void EndChoice(size_t choice, const respond::End& end);
   void FailCancelled();

@@ -62,7 +62,7 @@ void TellParts(const RunOptions& options, const ensemble::Answer& answer, Consol
 Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, uint64_t seed,
                    int64_t answer_ns, Console& console) {
   const engine::Generated& generated = answer.answered.generated;
-  for (const ensemble::SaidPiece& piece : std::span(answer.pieces).subspan(answer.told_pieces))
+  for (const ensemble::AnswerPiece& piece : std::span(answer.pieces).subspan(answer.sent_pieces))
     console.Print("{}", piece.text);
   if (!generated.text.ends_with('\n')) console.Print("\n");
   TRY(console.Flush());
@@ -98,7 +98,7 @@ Result<ensemble::Answer> AnswerBy(const ensemble::OpenMembers& opened, const Run
                                   Console& console) {
   ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
   // Text that is certain is shown at once.
-  ensemble::OnPiece on_piece = [&](const ensemble::SaidPiece& piece) {
+  ensemble::OnPiece on_piece = [&](const ensemble::AnswerPiece& piece) {
     console.Print("{}", piece.text);
     static_cast<void>(console.Flush());
   };

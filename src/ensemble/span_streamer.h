@@ -11,18 +11,18 @@
 
 #include "engine/stops.h"
 #include "ensemble/answer.h"
-#include "ensemble/asked.h"
+#include "ensemble/question_run.h"
 #include "respond/response.h"
 
 namespace aster::ensemble {
 
-class SpanTeller final : public respond::Listener {
+class SpanStreamer final : public respond::Listener {
  public:
   // Like the model's own response to this prompt; the model outlives this.
-  SpanTeller(const respond::Model& model, respond::Settings settings, respond::Prompt prompt,
-             ensemble::OnPiece on_piece);
+  SpanStreamer(const respond::Model& model, respond::Settings settings, respond::Prompt prompt,
+               ensemble::OnPiece on_piece);
 
-  void Say(const std::string& text);
+  void Append(const std::string& text);
   // The stop string that ended the answer.
   const std::optional<std::string>& stop() const { return stops_.found(); }
   // Fills in the result of all pieces.
@@ -33,7 +33,7 @@ class SpanTeller final : public respond::Listener {
   void OnEnd(const respond::End& end) override;
   void Add(const respond::Piece& piece);
 
-  static respond::Settings Told(respond::Settings settings);
+  static respond::Settings SettingsWithoutLogprobs(respond::Settings settings);
 
   const ensemble::OnPiece on_piece_;
   const respond::Prompt prompt_;
@@ -42,8 +42,8 @@ class SpanTeller final : public respond::Listener {
   const engine::Request request_;
   std::string text_;
   respond::Reply reply_;
-  std::vector<SaidPiece> pieces_;
-  size_t told_ = 0;
+  std::vector<AnswerPiece> pieces_;
+  size_t sent_ = 0;
   respond::EndReason reason_ = respond::EndReason::kStop;
 };
 

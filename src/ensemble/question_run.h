@@ -22,10 +22,10 @@ namespace aster::ensemble {
 // Called on the ensemble's thread.
 using OnAnswer = std::function<void(Result<Answer>)>;
 // For a piece of an unfinished answer.
-using OnPiece = std::function<void(const SaidPiece&)>;
+using OnPiece = std::function<void(const AnswerPiece&)>;
 
 // Shared by questions; all of it outlives them.
-struct AskedContext {
+struct QuestionContext {
   const std::vector<Member>& members;
   const Clock& clock;
   int64_t wait_ns;  // how long members may take after others are done
@@ -36,9 +36,9 @@ struct AskedContext {
 };
 
 // Constructed on any thread; the rest belongs to the ensemble's.
-class Asked {
+class QuestionRun {
  public:
-  virtual ~Asked() = default;
+  virtual ~QuestionRun() = default;
 
   // Whether any member can take the question.
   virtual bool is_askable() const = 0;

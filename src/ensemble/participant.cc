@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "ensemble/voice.h"
+#include "ensemble/participant.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,79 +22,81 @@ double Sum(std::span<const float> logprobs) {
 }  // namespace
 
 // The member's response on the thread that computes it.
-class Voice::Speech final : public respond::Listener {
+class Participant::ResponseListener final : public respond::Listener {
  public:
-  Speech(const Voice& voice, std::function<void(std::shared_ptr<Spoken>)> on_end)
-      : prompt_(voice.own_.prompt),
-        family_(voice.member_.model.dialect.family),
-        wants_logprobs_(voice.wants_logprobs_),
+  ResponseListener(const Participant& participant,
+                   std::function<void(std::shared_ptr<FinishedResponse>)> on_end)
+      : prompt_(participant.own_.prompt),
+        family_(participant.member_.model.dialect.family),
+        wants_logprobs_(participant.wants_logprobs_),
         on_end_(std::move(on_end)),
-        response_(voice.member_.model, voice.own_.settings, prompt_, voice.own_.masks, *this) {}
+        response_(participant.member_.model, participant.own_.settings, prompt_,
+                  participant.own_.masks, *this) {}
 
   respond::Response& response() { return response_; }
 
  private:
   void OnToken(const engine::Delta& delta) override {
-    spoken_->answered.generated.tokens.push_back(delta.choice.id);
-    spoken_->logprobs.push_back(delta.choice.logprob);
+    finished_->answered.generated.tokens.push_back(delta.choice.id);
+    finished_->logprobs.push_back(delta.choice.logprob);
   }
   void OnPiece(const respond::Piece& piece) override {
-    SaidPiece said{.text = std::string(piece.text),
-                   .events = {piece.events.begin(), piece.events.end()}};
+    AnswerPiece said{.text = std::string(piece.text),
+                     .events = {piece.events.begin(), piece.events.end()}};
     if (wants_logprobs_) said.tokens.assign(piece.tokens.begin(), piece.tokens.end());
-    spoken_->written.text += said.text;
-    spoken_->answered.reply.Add(said.events, said.tokens);
-    spoken_->pieces.push_back(std::move(said));
+    finished_->written.text += said.text;
+    finished_->answered.reply.Add(said.events, said.tokens);
+    finished_->pieces.push_back(std::move(said));
   }
   void OnEnd(const respond::End& end) override {
     OnPiece(end.last);
-    Written& written = spoken_->written;
-    respond::Answered& answered = spoken_->answered;
+    WrittenText& written = finished_->written;
+    respond::Answered& answered = finished_->answered;
     answered.generated.finish = end.finish;
     answered.generated.text = written.text;
     written.forced = prompt_.forced;
     written.has_ended = end.finish.reason == engine::FinishReason::kStopToken;
     const bool is_plain = answered.reply.calls.empty() && answered.reply.thinking.empty();
     if (!is_plain) written.family = family_;
-    spoken_->reason = end.reason;
-    spoken_->usage = end.usage;
-    spoken_->status = end.status;
-    if (end.is_cancelled) spoken_->status = Error(Code::kCancelled, "the answer was cancelled");
-    on_end_(std::move(spoken_));
+    finished_->reason = end.reason;
+    finished_->usage = end.usage;
+    finished_->status = end.status;
+    if (end.is_cancelled) finished_->status = Error(Code::kCancelled, "the answer was cancelled");
+    on_end_(std::move(finished_));
   }
 
   const respond::Prompt prompt_;
   const chat::Family family_;
   const bool wants_logprobs_;
-  const std::function<void(std::shared_ptr<Spoken>)> on_end_;
+  const std::function<void(std::shared_ptr<FinishedResponse>)> on_end_;
   respond::Response response_;
-  std::shared_ptr<Spoken> spoken_ = std::make_shared<Spoken>();
+  std::shared_ptr<FinishedResponse> finished_ = std::make_shared<FinishedResponse>();
 };
 
 // Rates a text after the member's prompt, on the thread that computes it.
-class Voice::Rating {
+class Participant::Rating {
  public:
   Rating(uint32_t vocab_size, std::vector<int32_t> tokens, double known)
       // Cannot fail: the member was opened with the same instruction set.
       : sampler_(LogprobsAlone(), vocab_size, kernels::IsaFromEnvironment().value()),
         tokens_(std::move(tokens)),
-        log_chance_(known) {}
+        log_probability_(known) {}
 
   // The row after each token rates the next one.
   void TakeRow(std::span<const float> logits) {
     if (!status_.ok() || next_ == tokens_.size()) return;
     const auto choice = sampler_.Rate(logits, tokens_[next_++]);
     if (choice.ok()) {
-      log_chance_ += choice->logprob;
+      log_probability_ += choice->logprob;
     } else {
       status_ = choice.error();
     }
   }
   // The log-probability of the whole text, at the end.
-  double log_chance(const engine::Finish& finish) const {
+  double log_probability(const engine::Finish& finish) const {
     const bool is_whole =
         finish.reason != engine::FinishReason::kCancelled && next_ == tokens_.size();
-    return is_whole && status(finish).ok() ? log_chance_ : kImpossible;
+    return is_whole && status(finish).ok() ? log_probability_ : kImpossible;
   }
   Status status(const engine::Finish& finish) const {
     return finish.reason == engine::FinishReason::kFailed ? finish.status : status_;
@@ -110,11 +112,11 @@ class Voice::Rating {
   engine::Sampler sampler_;
   const std::vector<int32_t> tokens_;  // to rate, in order
   size_t next_ = 0;                    // index into tokens_
-  double log_chance_;                  // of the tokens before
+  double log_probability_;             // of the tokens before
   Status status_;
 };
 
-Voice::Voice(const Member& member, const Question& question, uint64_t conversation)
+Participant::Participant(const Member& member, const Question& question, uint64_t conversation)
     : member_(member),
       conversation_(conversation),
       wants_logprobs_(question.settings.sampling.logprobs),
@@ -128,59 +130,60 @@ Voice::Voice(const Member& member, const Question& question, uint64_t conversati
   }
 }
 
-Voice::~Voice() { *is_dropped_ = true; }
+Participant::~Participant() { *is_dropped_ = true; }
 
-void Voice::Forget() { member_.engine->Forget(conversation_); }
+void Participant::Forget() { member_.engine->Forget(conversation_); }
 
-void Voice::Ask(Post post) {
+void Participant::Ask(Post post) {
   post_ = std::move(post);
   if (!is_askable()) return;
-  const auto speech = std::make_shared<Speech>(*this, [on = post_](std::shared_ptr<Spoken> spoken) {
-    on([spoken](Voice& voice) { voice.OnSpoken(spoken); });
-  });
-  Work work{.prompt = own_.prompt.tokens, .request = speech->response().MakeRequest(speech)};
+  const auto listener = std::make_shared<ResponseListener>(
+      *this, [on = post_](std::shared_ptr<FinishedResponse> finished) {
+        on([finished](Participant& participant) { participant.OnFinished(finished); });
+      });
+  Work work{.prompt = own_.prompt.tokens, .request = listener->response().MakeRequest(listener)};
   // A response that has all that is wanted may end.
-  work.is_gone = [speech, dropped = is_dropped_] {
-    return *dropped || speech->response().is_complete();
+  work.is_gone = [listener, dropped = is_dropped_] {
+    return *dropped || listener->response().is_complete();
   };
   Begin(std::move(work));
 }
 
-void Voice::Begin(Work work) {
+void Participant::Begin(Work work) {
   ++awaited_;
   work.client = client_;
   work.conversation = conversation_;
   work.on_refused = [on = post_](const Error& error) {
-    on([error](Voice& voice) { voice.OnRefused(error); });
+    on([error](Participant& participant) { participant.OnRefused(error); });
   };
   member_.engine->Begin(std::move(work));
 }
 
-void Voice::OnRefused(const Error& error) {
+void Participant::OnRefused(const Error& error) {
   --awaited_;
   if (!absence_) absence_ = error;
 }
 
-void Voice::OnSpoken(std::shared_ptr<Spoken> spoken) {
+void Participant::OnFinished(std::shared_ptr<FinishedResponse> finished) {
   --awaited_;
-  spoken_ = std::move(*spoken);
-  computed_tokens_ += ComputedTokens(spoken_.answered.generated.finish.counts);
-  if (!spoken_.status.ok() && !absence_) absence_ = spoken_.status.error();
+  finished_ = std::move(*finished);
+  computed_tokens_ += ComputedTokens(finished_.answered.generated.finish.counts);
+  if (!finished_.status.ok() && !absence_) absence_ = finished_.status.error();
   has_answered_ = !absence_;
 }
 
-void Voice::Leave(Error why) {
+void Participant::Leave(Error why) {
   if (!is_awaited()) return;
   has_left_ = true;
   absence_ = std::move(why);
   *is_dropped_ = true;
 }
 
-void Voice::Rate(const Written& written, size_t candidate) {
-  log_chances_.resize(std::max(log_chances_.size(), candidate + 1), kImpossible);
+void Participant::Rate(const WrittenText& written, size_t candidate) {
+  log_probabilities_.resize(std::max(log_probabilities_.size(), candidate + 1), kImpossible);
   if (!has_answered_) return;
-  if (written == spoken_.written) {
-    log_chances_[candidate] = Sum(spoken_.logprobs);
+  if (written == finished_.written) {
+    log_probabilities_[candidate] = Sum(finished_.logprobs);
     return;
   }
   Status asked = TryRate(written, candidate);
@@ -189,7 +192,7 @@ void Voice::Rate(const Written& written, size_t candidate) {
 
 // The member's own tokens for another member's text: those after the prompt if both are encoded
 // together.
-Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
+Result<std::vector<int32_t>> Participant::TokensOf(const WrittenText& written) const {
   std::vector<int32_t> none;
   const bool is_plain = written.family == chat::Family::kPlain;
   const bool is_readable = is_plain || written.family == member_.model.dialect.family;
@@ -205,20 +208,20 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   // The end token of this member's own answer, otherwise the first one of its vocabulary.
   const std::vector<text::TokenId>& ends = member_.model.tokenizer->vocab().end_of_generation;
   if (ends.empty()) return none;
-  const bool has_ended = spoken_.written.has_ended;
-  tokens.push_back(has_ended ? spoken_.answered.generated.finish.stop_token : ends.front());
+  const bool has_ended = finished_.written.has_ended;
+  tokens.push_back(has_ended ? finished_.answered.generated.finish.stop_token : ends.front());
   return tokens;
 }
 
-Status Voice::TryRate(const Written& written, size_t candidate) {
+Status Participant::TryRate(const WrittenText& written, size_t candidate) {
   std::vector<int32_t> tokens = TRY(TokensOf(written));
   if (tokens.empty()) return Ok();
   // For the part of the text that this member wrote too, the probabilities are known.
-  const std::vector<int32_t>& own = spoken_.answered.generated.tokens;
+  const std::vector<int32_t>& own = finished_.answered.generated.tokens;
   const auto shared = static_cast<size_t>(std::ranges::mismatch(own, tokens).in1 - own.begin());
-  const double known = Sum(std::span(spoken_.logprobs).first(shared));
+  const double known = Sum(std::span(finished_.logprobs).first(shared));
   if (shared == tokens.size()) {
-    log_chances_[candidate] = known;
+    log_probabilities_[candidate] = known;
     return Ok();
   }
   // The rest is computed in one batch with the other candidates, after the same KV cache. Each row
@@ -236,23 +239,25 @@ Status Voice::TryRate(const Written& written, size_t candidate) {
                        .on_row = [rating](auto row) { rating->TakeRow(row); },
                        .first = static_cast<uint32_t>(own_.prompt.tokens.size() + shared) - 1};
   work.request.on_finish = [on = post_, rating, candidate](const engine::Finish& finish) {
-    on([rating, candidate, finish](Voice& voice) { voice.OnRated(candidate, *rating, finish); });
+    on([rating, candidate, finish](Participant& participant) {
+      participant.OnRated(candidate, *rating, finish);
+    });
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
   Begin(std::move(work));
   return Ok();
 }
 
-void Voice::OnRated(size_t candidate, const Rating& rating, const engine::Finish& finish) {
+void Participant::OnRated(size_t candidate, const Rating& rating, const engine::Finish& finish) {
   --awaited_;
   computed_tokens_ += ComputedTokens(finish.counts);
   const Status status = rating.status(finish);
   if (!status.ok() && !absence_) absence_ = status.error();
-  if (!has_left_) log_chances_[candidate] = rating.log_chance(finish);
+  if (!has_left_) log_probabilities_[candidate] = rating.log_probability(finish);
 }
 
-double Voice::LogChance(size_t candidate) const {
-  return candidate < log_chances_.size() ? log_chances_[candidate] : kImpossible;
+double Participant::LogProbability(size_t candidate) const {
+  return candidate < log_probabilities_.size() ? log_probabilities_[candidate] : kImpossible;
 }
 
 }  // namespace aster::ensemble

@@ -1,33 +1,34 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "ensemble/span_teller.h"
+#include "ensemble/span_streamer.h"
 
 #include <utility>
 
 namespace aster::ensemble {
 
-SpanTeller::SpanTeller(const respond::Model& model, respond::Settings settings,
-                       respond::Prompt prompt, ensemble::OnPiece on_piece)
+SpanStreamer::SpanStreamer(const respond::Model& model, respond::Settings settings,
+                           respond::Prompt prompt, ensemble::OnPiece on_piece)
     : on_piece_(std::move(on_piece)),
       prompt_(std::move(prompt)),
       stops_(settings.stops),
-      response_(model, Told(std::move(settings)), prompt_, /*masks=*/nullptr, *this),
+      response_(model, SettingsWithoutLogprobs(std::move(settings)), prompt_, /*masks=*/nullptr,
+                *this),
       request_(response_.MakeRequest()) {}
 
 // Without log-probabilities, as tokens are of several vocabularies.
-respond::Settings SpanTeller::Told(respond::Settings settings) {
+respond::Settings SpanStreamer::SettingsWithoutLogprobs(respond::Settings settings) {
   settings.sampling.logprobs = false;
   return settings;
 }
 
-void SpanTeller::Say(const std::string& text) {
+void SpanStreamer::Append(const std::string& text) {
   std::string shown;
   stops_.Push(text, shown);
   if (!shown.empty()) request_.on_token({.id = 0, .choice = {}, .text = shown});
 }
 
-void SpanTeller::Finish(engine::Finish finish, Answer& answer) {
+void SpanStreamer::Finish(engine::Finish finish, Answer& answer) {
   if (!stops_.found()) stops_.Finish(finish.text);
   response_.Begin();
   request_.on_finish(finish);
@@ -35,25 +36,25 @@ void SpanTeller::Finish(engine::Finish finish, Answer& answer) {
   answer.answered.generated.finish = std::move(finish);
   answer.answered.reply = std::move(reply_);
   answer.pieces = std::move(pieces_);
-  answer.told_pieces = told_;
+  answer.sent_pieces = sent_;
   answer.reason = reason_;
 }
 
-void SpanTeller::Add(const respond::Piece& piece) {
+void SpanStreamer::Add(const respond::Piece& piece) {
   pieces_.push_back(
       {.text = std::string(piece.text), .events = {piece.events.begin(), piece.events.end()}});
   text_ += piece.text;
   reply_.Add(piece.events);
 }
 
-void SpanTeller::OnPiece(const respond::Piece& piece) {
+void SpanStreamer::OnPiece(const respond::Piece& piece) {
   Add(piece);
   if (!on_piece_) return;
-  told_ = pieces_.size();
+  sent_ = pieces_.size();
   on_piece_(pieces_.back());
 }
 
-void SpanTeller::OnEnd(const respond::End& end) {
+void SpanStreamer::OnEnd(const respond::End& end) {
   Add(end.last);
   reason_ = end.reason;
 }

@@ -19,18 +19,18 @@
 
 namespace aster::ensemble {
 
-// Belongs to the ensemble's thread. Requests end by themselves once their voice is gone.
-class RowVoice {
+// Belongs to the ensemble's thread. Requests end by themselves once their participant is gone.
+class RowParticipant {
  public:
-  // Calls the function with this voice on the ensemble's thread, unless the question is gone; safe
-  // for concurrent use.
-  using Post = std::function<void(std::function<void(RowVoice&)>)>;
+  // Calls the function with this participant on the ensemble's thread, unless the question is gone;
+  // safe for concurrent use.
+  using Post = std::function<void(std::function<void(RowParticipant&)>)>;
 
   // Constructed on any thread. The member outlives it. `conversation`: a unique number.
-  RowVoice(const Member& member, const Question& question, uint64_t conversation);
-  ~RowVoice();
-  RowVoice(const RowVoice&) = delete;
-  RowVoice& operator=(const RowVoice&) = delete;
+  RowParticipant(const Member& member, const Question& question, uint64_t conversation);
+  ~RowParticipant();
+  RowParticipant(const RowParticipant&) = delete;
+  RowParticipant& operator=(const RowParticipant&) = delete;
 
   void Begin(Post post) { post_ = std::move(post); }
   // Releases what its engine has kept.

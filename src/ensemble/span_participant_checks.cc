@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "ensemble/span_participant.h"
 #include "ensemble/span_rating.h"
-#include "ensemble/span_voice.h"
 
 namespace aster::ensemble {
 
-void SpanVoice::Check(const std::vector<Numbered>& spans) {
+void SpanParticipant::Check(const std::vector<Numbered>& spans) {
   for (const auto& [span, number] : spans) {
     checks_.resize(std::max(checks_.size(), number + 1));
     checks_[number] = {};
@@ -28,7 +28,7 @@ void SpanVoice::Check(const std::vector<Numbered>& spans) {
 }
 
 // Checks wait for the end of its requests, whose KV rows they use.
-void SpanVoice::CheckWhereReady() {
+void SpanParticipant::CheckWhereReady() {
   if (unchecked_.empty() || IsBusy()) return;
   for (const size_t number : std::exchange(unchecked_, {})) {
     RateFromOwn(checks_[number]);
@@ -37,7 +37,7 @@ void SpanVoice::CheckWhereReady() {
 }
 
 // Takes the rating of tokens that it has written itself.
-void SpanVoice::RateFromOwn(Checked& checked) const {
+void SpanParticipant::RateFromOwn(Checked& checked) const {
   // With missed tokens, these are rated together with the span.
   if (checked.base != tokens_.size() || logprobs_.size() != tokens_.size()) return;
   const std::vector<int32_t>& tokens = checked.tokens;
@@ -56,16 +56,16 @@ void SpanVoice::RateFromOwn(Checked& checked) const {
   for (const Checked& own : checks_) {
     if (own.is_own) compare(own.tokens, own.logprobs);
   }
-  if (ahead_ && !ahead_->is_behind_own) {
+  if (ahead_ && !ahead_->is_after_own) {
     Span written;
     for (const Span& span : ahead_->spans) written.Append(span);
     written.Append(ahead_->begun);
     compare(written.tokens, written.logprobs);
   }
-  checked.log_chance = checked.is_rated() ? SumOf(checked.logprobs) : kImpossible;
+  checked.log_probability = checked.is_rated() ? SumOf(checked.logprobs) : kImpossible;
 }
 
-void SpanVoice::SubmitCheck(size_t number) {
+void SpanParticipant::SubmitCheck(size_t number) {
   const Checked& checked = checks_[number];
   // Missed tokens are rated on the way.
   const size_t kept = std::min(checked.base, logprobs_.size());
@@ -79,14 +79,14 @@ void SpanVoice::SubmitCheck(size_t number) {
   history.insert(history.end(), checked.tokens.begin(), rest);
   tokens.insert(tokens.end(), rest, checked.tokens.end());
   SubmitRating(std::move(history), std::move(tokens), missed, checked.has_ended,
-               [number](SpanVoice& voice, const SpanRating& rating) {
-                 voice.OnChecked(number, rating.logprobs(), rating.agreed());
+               [number](SpanParticipant& participant, const SpanRating& rating) {
+                 participant.OnChecked(number, rating.logprobs(), rating.agreed());
                });
 }
 
-void SpanVoice::SubmitRating(std::vector<int32_t> history, std::vector<int32_t> tokens,
-                             size_t missed, bool has_ended,
-                             std::function<void(SpanVoice&, const SpanRating&)> then) {
+void SpanParticipant::SubmitRating(std::vector<int32_t> history, std::vector<int32_t> tokens,
+                                   size_t missed, bool has_ended,
+                                   std::function<void(SpanParticipant&, const SpanRating&)> then) {
   const auto ticket = NewTicket();
   // Each row of logits is for the token after it, so the last token itself is not computed.
   Work work{.prompt = history, .is_branch = true};
@@ -101,11 +101,11 @@ void SpanVoice::SubmitRating(std::vector<int32_t> history, std::vector<int32_t> 
                        .on_row = [rating](auto row) { rating->TakeRow(row); },
                        .first = first_row};
   work.request.on_finish = [ticket, rating, then = std::move(then)](const engine::Finish& finish) {
-    ticket->Over([rating, then, finish](SpanVoice& voice) {
-      voice.Count(finish);
-      if (!finish.status.ok()) return voice.Leave(finish.status.error());
-      if (!rating->status().ok()) return voice.Leave(rating->status().error());
-      if (rating->is_whole()) then(voice, *rating);
+    ticket->Over([rating, then, finish](SpanParticipant& participant) {
+      participant.Count(finish);
+      if (!finish.status.ok()) return participant.Leave(finish.status.error());
+      if (!rating->status().ok()) return participant.Leave(rating->status().error());
+      if (rating->is_whole()) then(participant, *rating);
     });
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
@@ -113,7 +113,7 @@ void SpanVoice::SubmitRating(std::vector<int32_t> history, std::vector<int32_t> 
 }
 
 // `logprobs`: of the missed tokens, then of the span's unrated ones.
-void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t agreed) {
+void SpanParticipant::OnChecked(size_t number, std::span<const float> logprobs, size_t agreed) {
   Checked& checked = checks_[number];
   const size_t known = checked.logprobs.size();
   const size_t missed = known + logprobs.size() - checked.tokens.size();
@@ -125,11 +125,11 @@ void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t
                           logprobs.end());
   // If the end of the agreed text has other tokens now, its old rating is subtracted.
   const size_t base = std::min(checked.base, logprobs_.size());
-  checked.log_chance = SumOf(checked.logprobs) - SumOf(std::span(logprobs_).subspan(base));
+  checked.log_probability = SumOf(checked.logprobs) - SumOf(std::span(logprobs_).subspan(base));
   if (checked.base == tokens_.size() && !checked.differs) checked.agreed = known + agreed;
 }
 
-void SpanVoice::Return() {
+void SpanParticipant::Return() {
   if (is_present() || !is_askable_ || owed_ > 0 || in_flight_ > 0) return;
   const size_t missed = tokens_.size() - logprobs_.size();
   // The others write while it computes: it has caught up if little is missing, or no less than
@@ -140,26 +140,27 @@ void SpanVoice::Return() {
   CatchUp();
 }
 
-void SpanVoice::ReturnAtOnce() {
+void SpanParticipant::ReturnAtOnce() {
   if (!is_askable_ || owed_ > 0) return;
   absence_.reset();
   has_caught_up_ = false;
 }
 
-void SpanVoice::CatchUp() {
+void SpanParticipant::CatchUp() {
   const auto first = tokens_.begin() + static_cast<ptrdiff_t>(logprobs_.size());
   std::vector<int32_t> history = own_.prompt.tokens;
   history.insert(history.end(), tokens_.begin(), first);
   const std::vector<int32_t> missed(first, tokens_.end());
   caught_up_tokens_ = missed.size();
-  SubmitRating(std::move(history), missed, missed.size(), /*has_ended=*/false,
-               [first = logprobs_.size(), missed](SpanVoice& voice, const SpanRating& rating) {
-                 voice.OnCaughtUp(first, missed, rating.logprobs());
-               });
+  SubmitRating(
+      std::move(history), missed, missed.size(), /*has_ended=*/false,
+      [first = logprobs_.size(), missed](SpanParticipant& participant, const SpanRating& rating) {
+        participant.OnCaughtUp(first, missed, rating.logprobs());
+      });
 }
 
-void SpanVoice::OnCaughtUp(size_t first, std::span<const int32_t> tokens,
-                           std::span<const float> logprobs) {
+void SpanParticipant::OnCaughtUp(size_t first, std::span<const int32_t> tokens,
+                                 std::span<const float> logprobs) {
   has_caught_up_ = true;
   // The end of the agreed text may have other tokens now.
   if (logprobs_.size() != first || tokens_.size() < first) return;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "ensemble/span_voice.h"
+#include "ensemble/span_participant.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,21 +15,21 @@
 namespace aster::ensemble {
 
 // The member's next text, on the thread that computes it.
-class SpanVoice::Drafting final : public respond::Listener {
+class SpanParticipant::Drafting final : public respond::Listener {
  public:
   // `ahead`: it writes span after span, until it is stopped; or null.
-  Drafting(const SpanVoice& voice, Span begun, uint64_t most_tokens, std::shared_ptr<Ahead> ahead,
-           std::shared_ptr<Ticket> ticket)
-      : tokenizer_(*voice.member_.model.tokenizer),
-        ignores_end_(voice.own_.settings.ignores_end),
+  Drafting(const SpanParticipant& participant, Span begun, uint64_t most_tokens,
+           std::shared_ptr<Ahead> ahead, std::shared_ptr<Ticket> ticket)
+      : tokenizer_(*participant.member_.model.tokenizer),
+        ignores_end_(participant.own_.settings.ignores_end),
         most_tokens_(most_tokens),
-        post_(voice.post_),
-        prompt_(voice.own_.prompt),
+        post_(participant.post_),
+        prompt_(participant.own_.prompt),
         ahead_(std::move(ahead)),
         ticket_(std::move(ticket)),
-        response_(voice.member_.model,
-                  SettingsFor(voice, most_tokens - begun.tokens.size(), ahead_ != nullptr), prompt_,
-                  voice.own_.masks, *this),
+        response_(participant.member_.model,
+                  SettingsFor(participant, most_tokens - begun.tokens.size(), ahead_ != nullptr),
+                  prompt_, participant.own_.masks, *this),
         begun_(std::move(begun)) {
     for (const int32_t token : begun_.tokens) cutter_.Push(BytesOf(tokenizer_, token));
   }
@@ -38,8 +38,9 @@ class SpanVoice::Drafting final : public respond::Listener {
   bool is_cut() const { return is_cut_; }
 
  private:
-  static respond::Settings SettingsFor(const SpanVoice& voice, uint64_t most_tokens, bool goes_on) {
-    respond::Settings settings = voice.own_.settings;
+  static respond::Settings SettingsFor(const SpanParticipant& participant, uint64_t most_tokens,
+                                       bool goes_on) {
+    respond::Settings settings = participant.own_.settings;
     // The agreed text is searched for what ends the answer.
     settings.stops.clear();
     settings.max_tokens =
@@ -61,8 +62,8 @@ class SpanVoice::Drafting final : public respond::Listener {
     if (ends || !cutter_.Push(bytes)) return;
     is_cut_ = ahead_ == nullptr;
     if (is_cut_) return;
-    post_([ahead = ahead_, span = TakeSpan(CountToCut())](SpanVoice& voice) {
-      voice.OnDrafted(ahead, span);
+    post_([ahead = ahead_, span = TakeSpan(CountToCut())](SpanParticipant& participant) {
+      participant.OnDrafted(ahead, span);
     });
     // Tokens after the cut belong to the next span.
     cutter_ = SpanCutter();
@@ -88,17 +89,18 @@ class SpanVoice::Drafting final : public respond::Listener {
     const engine::Finish& finish = end.finish;
     if (end.status.ok() && end.is_cancelled && ahead_ && ahead_->is_stopped) {
       return ticket_->Over(
-          [ahead = ahead_, begun = TakeSpan(CountToCut()), finish](SpanVoice& voice) {
-            voice.Count(finish);
-            voice.OnAheadStopped(ahead, begun);
+          [ahead = ahead_, begun = TakeSpan(CountToCut()), finish](SpanParticipant& participant) {
+            participant.Count(finish);
+            participant.OnAheadStopped(ahead, begun);
           });
     }
     Status status = end.status;
     if (!is_cut_ && end.is_cancelled) status = Error(Code::kCancelled, "the answer was cancelled");
-    ticket_->Over([ahead = ahead_, span = LastSpan(finish), finish, status](SpanVoice& voice) {
-      voice.Count(finish);
-      voice.OnDraftOver(ahead, span, status);
-    });
+    ticket_->Over(
+        [ahead = ahead_, span = LastSpan(finish), finish, status](SpanParticipant& participant) {
+          participant.Count(finish);
+          participant.OnDraftOver(ahead, span, status);
+        });
   }
   Span LastSpan(const engine::Finish& finish) {
     if (is_cut_) {
@@ -136,7 +138,8 @@ class SpanVoice::Drafting final : public respond::Listener {
   std::vector<EarlyToken> written_;  // of the span, after that
 };
 
-SpanVoice::SpanVoice(const Member& member, const Question& question, uint64_t conversation)
+SpanParticipant::SpanParticipant(const Member& member, const Question& question,
+                                 uint64_t conversation)
     : member_(member), conversation_(conversation), client_(question.client) {
   if (member.weight == 0) return;
   auto prepared = PrepareQuestion(member, question);
@@ -148,13 +151,13 @@ SpanVoice::SpanVoice(const Member& member, const Question& question, uint64_t co
   }
 }
 
-SpanVoice::~SpanVoice() { *is_dropped_ = true; }
+SpanParticipant::~SpanParticipant() { *is_dropped_ = true; }
 
-void SpanVoice::Forget() {
+void SpanParticipant::Forget() {
   if (has_begun_) member_.engine->Forget(conversation_);
 }
 
-void SpanVoice::Leave(Error why) {
+void SpanParticipant::Leave(Error why) {
   if (!absence_) absence_ = last_absence_ = std::move(why);
   owed_ += std::exchange(in_flight_, 0);
   ahead_.reset();
@@ -165,22 +168,22 @@ void SpanVoice::Leave(Error why) {
   has_caught_up_ = false;
 }
 
-std::shared_ptr<SpanVoice::Ticket> SpanVoice::NewTicket() {
+std::shared_ptr<SpanParticipant::Ticket> SpanParticipant::NewTicket() {
   return std::make_shared<Ticket>(post_, round_);
 }
 
-void SpanVoice::Submit(Work work, const std::shared_ptr<Ticket>& ticket) {
+void SpanParticipant::Submit(Work work, const std::shared_ptr<Ticket>& ticket) {
   ++in_flight_;
   work.client = client_;
   work.conversation = conversation_;
   work.is_followup = std::exchange(has_begun_, true);
   work.on_refused = [ticket](const Error& error) {
-    ticket->Over([error](SpanVoice& voice) { voice.Leave(error); });
+    ticket->Over([error](SpanParticipant& participant) { participant.Leave(error); });
   };
   member_.engine->Begin(std::move(work));
 }
 
-void SpanVoice::OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then) {
+void SpanParticipant::OnOver(uint64_t round, const std::function<void(SpanParticipant&)>& then) {
   if (round != round_) {
     --owed_;
     return;
@@ -190,7 +193,7 @@ void SpanVoice::OnOver(uint64_t round, const std::function<void(SpanVoice&)>& th
   CheckWhereReady();
 }
 
-void SpanVoice::Count(const engine::Finish& finish) {
+void SpanParticipant::Count(const engine::Finish& finish) {
   // The first request has the prompt's counts.
   const bool is_first = counts_.prompt == 0;
   if (is_first) {
@@ -206,7 +209,7 @@ void SpanVoice::Count(const engine::Finish& finish) {
   counts_.drafts += finish.counts.drafts;
 }
 
-void SpanVoice::Read() {
+void SpanParticipant::Read() {
   const auto ticket = NewTicket();
   Work work{.prompt = own_.prompt.tokens};
   // The row after the last token is wanted with the tokens after it.
@@ -214,38 +217,38 @@ void SpanVoice::Read() {
   work.request.max_tokens = 0;
   work.request.context_limit = own_.settings.context_limit;
   work.request.on_finish = [ticket](const engine::Finish& finish) {
-    ticket->Over([finish](SpanVoice& voice) {
-      voice.Count(finish);
-      if (!finish.status.ok()) voice.Leave(finish.status.error());
+    ticket->Over([finish](SpanParticipant& participant) {
+      participant.Count(finish);
+      if (!finish.status.ok()) participant.Leave(finish.status.error());
     });
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
   Submit(std::move(work), ticket);
 }
 
-void SpanVoice::Prepare(uint64_t most_tokens) {
+void SpanParticipant::Prepare(uint64_t most_tokens) {
   if (member_.is_elsewhere) return StartDraft({}, most_tokens, {}, /*is_wanted=*/false);
   Read();
 }
 
-void SpanVoice::Draft(uint64_t most_tokens) { DraftBehind({}, early_, most_tokens); }
+void SpanParticipant::Draft(uint64_t most_tokens) { DraftAfter({}, early_, most_tokens); }
 
 // Whether the spans written ahead are the same as if it began now, with this number of tokens left.
 // (Their own limit is reduced by the member's own tokens, this one by the author's.)
-bool SpanVoice::HasAheadOf(uint64_t most_tokens) const {
+bool SpanParticipant::HasAheadOf(uint64_t most_tokens) const {
   return ahead_ && (ahead_->most_tokens == most_tokens ||
                     std::min(ahead_->most_tokens, most_tokens) > kLongestSpanTokens);
 }
 
-Span SpanVoice::Ahead::TakeFirst() {
+Span SpanParticipant::Ahead::TakeFirst() {
   Span first = std::move(spans.front());
   spans.pop_front();
   most_tokens -= std::min<uint64_t>(most_tokens, first.tokens.size());
   return first;
 }
 
-void SpanVoice::DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
-                            uint64_t most_tokens) {
+void SpanParticipant::DraftAfter(std::span<const int32_t> behind,
+                                 const std::optional<EarlyToken>& early, uint64_t most_tokens) {
   draft_.reset();
   if (!HasAheadOf(most_tokens)) DropAhead();
   const bool is_over = !ahead_ || ahead_->is_over || ahead_->is_stopped;
@@ -256,21 +259,21 @@ void SpanVoice::DraftBehind(std::span<const int32_t> behind, const std::optional
       begun = {.text = early->text, .tokens = {early->id}, .logprobs = {early->logprob}};
     return StartDraft(std::move(begun), most_tokens, behind, /*is_wanted=*/true);
   }
-  ahead_->is_behind_own = true;
+  ahead_->is_after_own = true;
   ahead_->is_wanted = ahead_->spans.empty();
   if (!ahead_->is_wanted) draft_ = ahead_->TakeFirst();
 }
 
 // The request in flight is awaited, so that its KV rows can be used later.
-void SpanVoice::StopAhead() {
+void SpanParticipant::StopAhead() {
   if (ahead_) ahead_->is_stopped = true;
 }
-void SpanVoice::DropAhead() {
+void SpanParticipant::DropAhead() {
   StopAhead();
   ahead_.reset();
 }
 
-void SpanVoice::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span) {
+void SpanParticipant::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span) {
   if (ahead != ahead_) return;
   if (!ahead) {
     draft_ = span;
@@ -280,27 +283,27 @@ void SpanVoice::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span)
   if (std::exchange(ahead->is_wanted, false)) draft_ = ahead->TakeFirst();
 }
 
-void SpanVoice::OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun) {
+void SpanParticipant::OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun) {
   ahead->is_over = true;
   ahead->begun = begun;
 }
 
-void SpanVoice::OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span,
-                            const Status& status) {
+void SpanParticipant::OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span,
+                                  const Status& status) {
   if (ahead != ahead_) return;
   if (!status.ok()) return Leave(status.error());
   if (ahead) ahead->is_over = true;
   OnDrafted(ahead, span);
 }
 
-void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind,
-                           bool is_wanted) {
+void SpanParticipant::StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind,
+                                 bool is_wanted) {
   if (begun.tokens.size() >= most_tokens) begun = {};
   draft_.reset();
   ahead_.reset();
   if (member_.is_elsewhere) {
     ahead_ = std::make_shared<Ahead>();
-    ahead_->is_wanted = ahead_->is_behind_own = is_wanted;
+    ahead_->is_wanted = ahead_->is_after_own = is_wanted;
     ahead_->most_tokens = most_tokens;
   }
   const auto ticket = NewTicket();
@@ -318,7 +321,7 @@ void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int
   Submit(std::move(work), ticket);
 }
 
-void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_tokens) {
+void SpanParticipant::DraftInstead(const Span& span, size_t number, uint64_t most_tokens) {
   draft_.reset();
   // Up to its first different token the text is written already.
   const Checked& checked = checks_[number];
@@ -344,21 +347,21 @@ void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_toke
   const bool has_more =
       HasAheadOf(most_tokens) &&
       (!ahead_->spans.empty() || ahead_->begun.tokens.size() > begun.tokens.size());
-  if (has_more) return DraftBehind({}, std::nullopt, most_tokens);
+  if (has_more) return DraftAfter({}, std::nullopt, most_tokens);
   DropAhead();
   if (begun.tokens.size() < most_tokens)
     StartDraft(std::move(begun), most_tokens, {}, /*is_wanted=*/true);
 }
 
-Result<Checked> SpanVoice::TokensOf(const Span& span) const {
+Result<Checked> SpanParticipant::TokensOf(const Span& span) const {
   auto [base, tokens] =
       TRY(TokensOfSpan(member_, own_, {.text = agreed_, .tokens = tokens_}, span));
   return Checked{.base = base, .tokens = std::move(tokens), .has_ended = span.has_ended};
 }
 
-void SpanVoice::Know(const Span& span, size_t number) {
+void SpanParticipant::Know(const Span& span, size_t number) {
   checks_.resize(std::max(checks_.size(), number + 1));
-  checks_[number] = {.log_chance = SumOf(span.logprobs),
+  checks_[number] = {.log_probability = SumOf(span.logprobs),
                      .base = tokens_.size(),
                      .tokens = span.tokens,
                      .has_ended = span.has_ended,
@@ -367,7 +370,7 @@ void SpanVoice::Know(const Span& span, size_t number) {
                      .is_own = true};
 }
 
-void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own) {
+void SpanParticipant::Take(const Span& span, std::optional<size_t> number, bool is_own) {
   Checked taken;
   if (number && *number < checks_.size() && checks_[*number].is_rated()) {
     taken = checks_[*number];
@@ -376,8 +379,8 @@ void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own
     if (!tokens.ok()) return Leave(tokens.error());
     taken = *std::move(tokens);
   }
-  if (!is_own && !GoesOnBehind(taken)) DropAhead();
-  if (ahead_) ahead_->is_behind_own = false;
+  if (!is_own && !ContinuesAfter(taken)) DropAhead();
+  if (ahead_) ahead_->is_after_own = false;
   agreed_ += span.text;
   tokens_.resize(taken.base);
   tokens_.insert(tokens_.end(), taken.tokens.begin(), taken.tokens.end());
@@ -390,14 +393,14 @@ void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own
 }
 
 // It has written the same ahead, and more after it.
-bool SpanVoice::GoesOnBehind(const Checked& taken) {
-  const bool has_same = ahead_ && !ahead_->is_behind_own && taken.base == tokens_.size() &&
+bool SpanParticipant::ContinuesAfter(const Checked& taken) {
+  const bool has_same = ahead_ && !ahead_->is_after_own && taken.base == tokens_.size() &&
                         !ahead_->spans.empty() && ahead_->spans.front().tokens == taken.tokens;
   if (has_same) ahead_->TakeFirst();
   return has_same;
 }
 
-std::vector<int32_t> SpanVoice::AnswerTokens() const {
+std::vector<int32_t> SpanParticipant::AnswerTokens() const {
   const text::Tokenizer& tokenizer = *member_.model.tokenizer;
   text::StreamDecoder decoder(
       tokenizer,
@@ -414,6 +417,6 @@ std::vector<int32_t> SpanVoice::AnswerTokens() const {
   return tokens_;
 }
 
-double SpanVoice::log_chance() const { return SumOf(logprobs_); }
+double SpanParticipant::log_probability() const { return SumOf(logprobs_); }
 
 }  // namespace aster::ensemble

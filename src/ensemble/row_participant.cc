@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "ensemble/row_voice.h"
+#include "ensemble/row_participant.h"
 
 #include <span>
 #include <utility>
@@ -10,7 +10,8 @@
 
 namespace aster::ensemble {
 
-RowVoice::RowVoice(const Member& member, const Question& question, uint64_t conversation)
+RowParticipant::RowParticipant(const Member& member, const Question& question,
+                               uint64_t conversation)
     : member_(member), conversation_(conversation), client_(question.client) {
   if (member.weight == 0) return;
   auto prepared = PrepareQuestion(member, question);
@@ -22,18 +23,18 @@ RowVoice::RowVoice(const Member& member, const Question& question, uint64_t conv
   }
 }
 
-RowVoice::~RowVoice() { *is_dropped_ = true; }
+RowParticipant::~RowParticipant() { *is_dropped_ = true; }
 
-void RowVoice::Forget() {
+void RowParticipant::Forget() {
   if (has_begun_) member_.engine->Forget(conversation_);
 }
 
-void RowVoice::Leave(Error why) {
+void RowParticipant::Leave(Error why) {
   if (!absence_) absence_ = std::move(why);
   *is_dropped_ = true;
 }
 
-void RowVoice::Want(size_t history, const std::vector<int32_t>& tokens, bool is_only) {
+void RowParticipant::Want(size_t history, const std::vector<int32_t>& tokens, bool is_only) {
   has_asked_ = true;
   ++awaited_;
   // With several histories, each is a branch.
@@ -51,16 +52,18 @@ void RowVoice::Want(size_t history, const std::vector<int32_t>& tokens, bool is_
       .on_row = [row](std::span<const float> logits) { row->assign(logits.begin(), logits.end()); },
       .first = static_cast<uint32_t>(work.prompt.size()) - 1};
   work.request.on_finish = [on = post_, row, history](const engine::Finish& finish) {
-    on([row, history, finish](RowVoice& voice) { voice.OnRow(history, finish, std::move(*row)); });
+    on([row, history, finish](RowParticipant& participant) {
+      participant.OnRow(history, finish, std::move(*row));
+    });
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
   work.on_refused = [on = post_](const Error& error) {
-    on([error](RowVoice& voice) { voice.Leave(error); });
+    on([error](RowParticipant& participant) { participant.Leave(error); });
   };
   member_.engine->Begin(std::move(work));
 }
 
-void RowVoice::OnRow(size_t history, const engine::Finish& finish, std::vector<float> row) {
+void RowParticipant::OnRow(size_t history, const engine::Finish& finish, std::vector<float> row) {
   --awaited_;
   // The first request has the prompt's counts.
   if (counts_.prompt == 0) {
@@ -78,7 +81,7 @@ void RowVoice::OnRow(size_t history, const engine::Finish& finish, std::vector<f
   rows_[history] = std::move(row);
 }
 
-std::map<size_t, std::vector<float>> RowVoice::TakeRows() {
+std::map<size_t, std::vector<float>> RowParticipant::TakeRows() {
   has_asked_ = false;
   return std::exchange(rows_, {});
 }

@@ -24,7 +24,7 @@
 namespace aster::ensemble {
 
 // A member's text, with all that another member needs to rate it.
-struct Written {
+struct WrittenText {
   std::string text;    // as written
   std::string forced;  // the beginning that the prompt forced
   // For texts with calls or reasoning: their markup. Plain text is the same for all.
@@ -33,39 +33,39 @@ struct Written {
 
   // The end is rated like a byte.
   uint64_t bytes() const { return text.size() + 1; }
-  bool operator==(const Written&) const = default;
+  bool operator==(const WrittenText&) const = default;
 };
 
 // A member's finished response.
-struct Spoken {
-  Written written;
+struct FinishedResponse {
+  WrittenText written;
   respond::Answered answered;
-  std::vector<SaidPiece> pieces;
+  std::vector<AnswerPiece> pieces;
   std::vector<float> logprobs;  // [tokens of the answer]
   respond::EndReason reason = respond::EndReason::kStop;
   respond::Usage usage;
   Status status;
 };
 
-// Belongs to the ensemble's thread. Requests end by themselves once their voice is gone.
-class Voice {
+// Belongs to the ensemble's thread. Requests end by themselves once their participant is gone.
+class Participant {
  public:
-  // Calls the function with this voice on the ensemble's thread, unless the question is gone; safe
-  // for concurrent use.
-  using Post = std::function<void(std::function<void(Voice&)>)>;
+  // Calls the function with this participant on the ensemble's thread, unless the question is gone;
+  // safe for concurrent use.
+  using Post = std::function<void(std::function<void(Participant&)>)>;
 
   // Constructed on any thread. The member outlives it. A member that cannot take the question is
   // absent. `conversation`: a unique number.
-  Voice(const Member& member, const Question& question, uint64_t conversation);
-  ~Voice();
-  Voice(const Voice&) = delete;
-  Voice& operator=(const Voice&) = delete;
+  Participant(const Member& member, const Question& question, uint64_t conversation);
+  ~Participant();
+  Participant(const Participant&) = delete;
+  Participant& operator=(const Participant&) = delete;
 
   void Ask(Post post);
   // Releases what its engine has kept.
   void Forget();
   // Rates the candidate with that number, possibly another member's.
-  void Rate(const Written& written, size_t candidate);
+  void Rate(const WrittenText& written, size_t candidate);
   // It drops out. Requests in flight are cancelled.
   void Leave(Error why);
 
@@ -78,22 +78,22 @@ class Voice {
 
   const respond::Prompt& prompt() const { return own_.prompt; }
 
-  const Written& written() const { return spoken_.written; }
-  const Spoken& spoken() const { return spoken_; }
+  const WrittenText& written() const { return finished_.written; }
+  const FinishedResponse& finished() const { return finished_; }
   // Natural logarithm, by candidate; kImpossible if not rated.
-  double LogChance(size_t candidate) const;
+  double LogProbability(size_t candidate) const;
   uint64_t rated_tokens() const { return rated_tokens_; }
   uint64_t computed_tokens() const { return computed_tokens_; }
 
  private:
   // The part that the computing threads use.
-  class Speech;
+  class ResponseListener;
   class Rating;
 
-  Result<std::vector<int32_t>> TokensOf(const Written& written) const;
-  Status TryRate(const Written& written, size_t candidate);
+  Result<std::vector<int32_t>> TokensOf(const WrittenText& written) const;
+  Status TryRate(const WrittenText& written, size_t candidate);
   void Begin(Work work);
-  void OnSpoken(std::shared_ptr<Spoken> spoken);
+  void OnFinished(std::shared_ptr<FinishedResponse> finished);
   void OnRated(size_t candidate, const Rating& rating, const engine::Finish& finish);
   void OnRefused(const Error& error);
 
@@ -106,11 +106,11 @@ class Voice {
   const std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
   size_t awaited_ = 0;  // requests that have not ended
 
-  Spoken spoken_;
+  FinishedResponse finished_;
   bool has_answered_ = false;
   bool has_left_ = false;
   std::optional<Error> absence_;
-  std::vector<double> log_chances_;  // by candidate
+  std::vector<double> log_probabilities_;  // by candidate
   uint64_t rated_tokens_ = 0;
   uint64_t computed_tokens_ = 0;
 };

@@ -28,7 +28,7 @@ namespace aster::ensemble {
 
 // A member's rating of a span.
 struct Checked {
-  double log_chance = kImpossible;  // natural logarithm, after the agreed text
+  double log_probability = kImpossible;  // natural logarithm, after the agreed text
   // Its own tokens for it, which follow the first `base` of its agreed ones. `has_ended`: the last
   // one stands for any that ends the answer.
   size_t base = 0;
@@ -49,18 +49,18 @@ struct Numbered {
   size_t number;
 };
 
-// Belongs to the ensemble's thread. Requests end by themselves once their voice is gone.
-class SpanVoice {
+// Belongs to the ensemble's thread. Requests end by themselves once their participant is gone.
+class SpanParticipant {
  public:
-  // Calls the function with this voice on the ensemble's thread, unless the question is gone; safe
-  // for concurrent use.
-  using Post = std::function<void(std::function<void(SpanVoice&)>)>;
+  // Calls the function with this participant on the ensemble's thread, unless the question is gone;
+  // safe for concurrent use.
+  using Post = std::function<void(std::function<void(SpanParticipant&)>)>;
 
   // Constructed on any thread. The member outlives it. `conversation`: a unique number.
-  SpanVoice(const Member& member, const Question& question, uint64_t conversation);
-  ~SpanVoice();
-  SpanVoice(const SpanVoice&) = delete;
-  SpanVoice& operator=(const SpanVoice&) = delete;
+  SpanParticipant(const Member& member, const Question& question, uint64_t conversation);
+  ~SpanParticipant();
+  SpanParticipant(const SpanParticipant&) = delete;
+  SpanParticipant& operator=(const SpanParticipant&) = delete;
 
   void Begin(Post post) { post_ = std::move(post); }
   // Releases what its engine has kept.
@@ -96,8 +96,8 @@ class SpanVoice {
   // Drafts a span in place of one that it has checked. No draft if it would be the same.
   void DraftInstead(const Span& span, size_t number, uint64_t most_tokens);
   // Drafts the text after this proposal of its own.
-  void GoOn(const Span& own, uint64_t most_tokens) {
-    DraftBehind(own.tokens, own.early, most_tokens);
+  void DraftAfterOwn(const Span& own, uint64_t most_tokens) {
+    DraftAfter(own.tokens, own.early, most_tokens);
   }
   const std::optional<Span>& draft() const { return draft_; }
   std::optional<Span> TakeDraft() { return std::exchange(draft_, std::nullopt); }
@@ -113,7 +113,7 @@ class SpanVoice {
   // All agreed text in its own tokens, up to the one in which a stop string ends.
   std::vector<int32_t> AnswerTokens() const;
   // Of the agreed text that it has rated.
-  double log_chance() const;
+  double log_probability() const;
 
   const respond::Prompt& prompt() const { return own_.prompt; }
   const respond::Settings& settings() const { return own_.settings; }
@@ -130,19 +130,19 @@ class SpanVoice {
   // Reports the end of a request once, at the latest when nothing refers to it any more.
   class Ticket {
    public:
-    using Then = std::function<void(SpanVoice&)>;
+    using Then = std::function<void(SpanParticipant&)>;
 
     Ticket(Post post, uint64_t round) : post_(std::move(post)), round_(round) {}
     ~Ticket() {
-      Over([](SpanVoice&) {});
+      Over([](SpanParticipant&) {});
     }
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
 
     void Over(Then then) {
       if (is_over_.exchange(true)) return;
-      post_([round = round_, then = std::move(then)](SpanVoice& voice) {
-        voice.OnOver(round, then);
+      post_([round = round_, then = std::move(then)](SpanParticipant& participant) {
+        participant.OnOver(round, then);
       });
     }
 
@@ -157,7 +157,7 @@ class SpanVoice {
     std::atomic<bool> is_stopped = false;
     bool is_wanted = false;  // the next span is awaited
     bool is_over = false;
-    bool is_behind_own = false;   // after its own proposal
+    bool is_after_own = false;    // after its own proposal
     uint64_t most_tokens = 0;     // from the first of the spans on
     std::deque<Span> spans = {};  // written, not drafts yet
     Span begun = {};              // after those, once it is over
@@ -171,21 +171,21 @@ class SpanVoice {
   // Rates the tokens after the history; the first `missed` are agreed. Calls then(rating) on
   // success.
   void SubmitRating(std::vector<int32_t> history, std::vector<int32_t> tokens, size_t missed,
-                    bool has_ended, std::function<void(SpanVoice&, const SpanRating&)> then);
+                    bool has_ended, std::function<void(SpanParticipant&, const SpanRating&)> then);
   void CatchUp();
   void OnCaughtUp(size_t first, std::span<const int32_t> tokens, std::span<const float> logprobs);
   void RateFromOwn(Checked& checked) const;
   void Read();
   void Submit(Work work, const std::shared_ptr<Ticket>& ticket);
   std::shared_ptr<Ticket> NewTicket();
-  void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
+  void OnOver(uint64_t round, const std::function<void(SpanParticipant&)>& then);
   // `behind`: tokens that are not agreed yet; `early`: the next one, if known.
-  void DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
-                   uint64_t most_tokens);
+  void DraftAfter(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
+                  uint64_t most_tokens);
   void StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind,
                   bool is_wanted);
   bool HasAheadOf(uint64_t most_tokens) const;
-  bool GoesOnBehind(const Checked& taken);
+  bool ContinuesAfter(const Checked& taken);
   void OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span);
   void OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun);
   void OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span, const Status& status);
