@@ -37,7 +37,7 @@ bool MayBeHeader(std::string_view text) {
 }
 
 // The text after a mark, up to a space or the next mark; empty if there is no mark.
-std::string_view WordBehind(std::string_view header, std::string_view mark) {
+std::string_view WordAfter(std::string_view header, std::string_view mark) {
   const size_t at = header.find(mark);
   if (at == std::string_view::npos) return {};
   const std::string_view rest = header.substr(at + mark.size());
@@ -77,10 +77,10 @@ void HarmonyReply::InHeader(std::vector<ReplyEvent>& events) {
 }
 
 void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>& events) {
-  const std::string_view recipient = WordBehind(header, kRecipient);
+  const std::string_view recipient = WordAfter(header, kRecipient);
   if (recipient.empty()) {
-    const bool thinks = WordBehind(header, kChannel) == "analysis";
-    return BeginText(thinks ? Kind::kThinking : Kind::kContent, events);
+    const bool reasons = WordAfter(header, kChannel) == "analysis";
+    return BeginText(reasons ? Kind::kReasoning : Kind::kContent, events);
   }
   const bool is_function = recipient.starts_with(kFunctions);
   const std::string_view name = recipient.substr(is_function ? kFunctions.size() : 0);
@@ -101,14 +101,14 @@ void HarmonyReply::BeginText(Kind kind, std::vector<ReplyEvent>& events) {
   in_body_ = true;
   kind_ = kind;
   // Messages of the same kind are paragraphs.
-  if (kind == Kind::kThinking ? has_thought_ : has_said_) Say("\n\n", events);
+  if (kind == Kind::kReasoning ? has_reasoning_ : has_content_) Say("\n\n", events);
 }
 
 void HarmonyReply::Say(std::string_view text, std::vector<ReplyEvent>& events) {
   if (text.empty()) return;
   has_arguments_ = has_arguments_ || kind_ == Kind::kArguments;
-  has_thought_ = has_thought_ || kind_ == Kind::kThinking;
-  has_said_ = has_said_ || kind_ == Kind::kContent;
+  has_reasoning_ = has_reasoning_ || kind_ == Kind::kReasoning;
+  has_content_ = has_content_ || kind_ == Kind::kContent;
   AddEvent(events, {.kind = kind_, .text = std::string(text)});
 }
 

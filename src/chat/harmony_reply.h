@@ -39,8 +39,8 @@ class HarmonyReply {
   ReplyEvent::Kind kind_ = ReplyEvent::Kind::kContent;  // of the body
   std::string held_;                                    // the header so far, or possible markup
   bool has_arguments_ = false;                          // of the current call
-  bool has_thought_ = false;
-  bool has_said_ = false;
+  bool has_reasoning_ = false;
+  bool has_content_ = false;
 };
 
 }  // namespace aster::chat

@@ -180,7 +180,7 @@ void ExpectWhatWasWrittenAgain(std::string_view architecture) {
     for (size_t at = 0; at < reply.size(); at += piece)
       parser.Push(reply.substr(at, piece), events);
     parser.Finish(events);
-    ASSERT_EQ(events.front(), (ReplyEvent{ReplyEvent::Kind::kThinking, "Hm.\n"})) << piece;
+    ASSERT_EQ(events.front(), (ReplyEvent{ReplyEvent::Kind::kReasoning, "Hm.\n"})) << piece;
     ordered_json said = MessageOf(events);
     said["reasoning_content"] = "Hm.\n";
     ASSERT_EQ(said, answer) << piece;

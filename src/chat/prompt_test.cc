@@ -108,17 +108,18 @@ TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
     ChatPrompt prompt = PromptOf("general.architecture", architecture, *tokenizer_);
     const std::vector<Message> messages = {{"user", "why?"}};
     std::vector<std::string> prompts;
-    for (const Thinking thinking : {Thinking::kOff, Thinking::kHigh, Thinking::kMax}) {
-      prompt.SetThinking(thinking);
+    for (const ReasoningEffort effort :
+         {ReasoningEffort::kOff, ReasoningEffort::kHigh, ReasoningEffort::kMax}) {
+      prompt.SetReasoningEffort(effort);
       prompts.push_back(prompt.Render(messages).value());
     }
     EXPECT_TRUE(prompts[0].ends_with("</think>"));
     EXPECT_TRUE(prompts[1].ends_with("<think>"));
     EXPECT_TRUE(prompts[2].ends_with("<think>"));
     EXPECT_GT(prompts[2].size(), prompts[1].size());
-    EXPECT_TRUE(prompt.KnowsThinking());
+    EXPECT_TRUE(prompt.SupportsReasoningEffort());
     prompt.DropTemplate();
-    EXPECT_FALSE(prompt.KnowsThinking());
+    EXPECT_FALSE(prompt.SupportsReasoningEffort());
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Events as one line: text unchanged, thoughts in (), calls as name#id{…}.
+// Events as one line: text unchanged, reasoning in (), calls as name#id{…}.
 std::string Line(const std::vector<ReplyEvent>& events) {
   std::string line;
   for (const ReplyEvent& event : events) {
@@ -21,7 +21,7 @@ std::string Line(const std::vector<ReplyEvent>& events) {
       case Kind::kArguments:
         line += event.text;
         break;
-      case Kind::kThinking:
+      case Kind::kReasoning:
         line += "(" + event.text + ")";
         break;
       case Kind::kCallBegin:
@@ -37,10 +37,10 @@ std::string Line(const std::vector<ReplyEvent>& events) {
 
 Dialect Of(Family family) {
   Dialect dialect{.family = family, .has_tools = true};
-  dialect.has_thinking = true;
-  dialect.think_open_tail = "\n";
-  dialect.think_close_lead = "\n";
-  dialect.think_close_tail = "\n\n";
+  dialect.has_reasoning = true;
+  dialect.reasoning_open_tail = "\n";
+  dialect.reasoning_close_lead = "\n";
+  dialect.reasoning_close_tail = "\n\n";
   const bool is_dsml =
       family == Family::kDsml32 || family == Family::kDsml || family == Family::kDsml41;
   dialect.call_lead = is_dsml ? "\n\n" : "\n";

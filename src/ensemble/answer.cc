@@ -26,7 +26,7 @@ void AddUsage(const respond::Usage& usage, respond::Usage& total) {
   total.prompt += usage.prompt;
   total.cached += usage.cached;
   total.answer += usage.answer;
-  total.thinking += usage.thinking;
+  total.reasoning += usage.reasoning;
   total.drafted += usage.drafted;
   total.accepted += usage.accepted;
   total.times.waited_ns = std::max(total.times.waited_ns, usage.times.waited_ns);

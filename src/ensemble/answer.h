@@ -36,7 +36,7 @@ const std::vector<std::string>& PolicyNames();
 struct AnswerPiece {
   std::string text = {};
   std::vector<chat::ReplyEvent> events = {};
-  std::vector<respond::SpokenToken> tokens = {};
+  std::vector<respond::ResponseToken> tokens = {};
 };
 
 // One member's part in an answer.

@@ -56,7 +56,7 @@ class Participant::ResponseListener final : public respond::Listener {
     answered.generated.text = written.text;
     written.forced = prompt_.forced;
     written.has_ended = end.finish.reason == engine::FinishReason::kStopToken;
-    const bool is_plain = answered.reply.calls.empty() && answered.reply.thinking.empty();
+    const bool is_plain = answered.reply.calls.empty() && answered.reply.reasoning.empty();
     if (!is_plain) written.family = family_;
     finished_->reason = end.reason;
     finished_->usage = end.usage;

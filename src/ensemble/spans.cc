@@ -373,7 +373,7 @@ bool CanBeSpans(const Question& question, const std::vector<Member>& members) {
   if (sampling.logprobs || sampling.top_logprobs > 0) return false;
   if (question.conversation.offers_tools() && !question.text) return false;
   return question.text || question.is_raw || std::ranges::none_of(members, [](const auto& member) {
-           return member.weight > 0 && member.model.dialect.has_thinking;
+           return member.weight > 0 && member.model.dialect.has_reasoning;
          });
 }
 

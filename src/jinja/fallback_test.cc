@@ -352,7 +352,7 @@ TEST(DeepSeek32Template, ToolsStandBehindWhatTheSystemSaysFirst) {
               StartsWith("\n\n## Tools\n\n"));
 }
 
-// Their results have a place of their own, after which thoughts continue.
+// Their results have a place of their own, after which reasoning continues.
 TEST(DeepSeek32Template, ToolsAreCalledAndAnswer) {
   const auto text = [](const std::string& more) {
     return Render32("{" + more + R"("add_generation_prompt": true, "messages": [

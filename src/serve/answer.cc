@@ -155,8 +155,8 @@ void Answer::SaveTrace() const {
 Result<respond::Prompt> Answer::PromptOfText(const RawPrompt& raw) const {
   std::vector<int32_t> tokens = raw.ids;
   if (raw.suffix) {
-    tokens = TRY(respond::GapPrompt(*context_.model.tokenizer, raw.text, *raw.suffix, raw.middle,
-                                    raw.others));
+    tokens = TRY(respond::InfillPrompt(*context_.model.tokenizer, raw.text, *raw.suffix, raw.middle,
+                                       raw.others));
   }
   if (tokens.empty()) tokens = TRY(context_.model.prompt->EncodeRaw(raw.text, /*begins=*/true));
   respond::Prompt prompt = respond::RawPrompt(std::move(tokens), request_.form);
@@ -385,7 +385,7 @@ void Answer::Count(size_t choice, const respond::End& end) {
   }
   const Usage& usage = end.usage;
   usage_.answer += usage.answer;
-  usage_.thinking += usage.thinking;
+  usage_.reasoning += usage.reasoning;
   usage_.drafted += usage.drafted;
   usage_.accepted += usage.accepted;
   if (choice == 0 && context_.plan_of) usage_.plan = context_.plan_of(end.finish.id);

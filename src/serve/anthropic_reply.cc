@@ -73,10 +73,10 @@ class MessagesAtOnce final : public CollectingWriter {
     const ChoiceReply& said = replies_.front();
     ordered_json json = MessageHead(frame_);
     ordered_json& content = json["content"];
-    if (!said.thinking.empty()) {
-      content.push_back({{"type", "thinking"}, {"thinking", said.thinking}, {"signature", ""}});
+    if (!said.reasoning.empty()) {
+      content.push_back({{"type", "thinking"}, {"thinking", said.reasoning}, {"signature", ""}});
     }
-    if (!said.content.empty() || (said.calls.empty() && said.thinking.empty())) {
+    if (!said.content.empty() || (said.calls.empty() && said.reasoning.empty())) {
       content.push_back({{"type", "text"}, {"text", said.content}});
     }
     for (const Call& call : said.calls) {
@@ -113,14 +113,14 @@ class MessagesStream final : public ReplyWriter {
   }
 
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> /*tokens*/) override {
+           std::span<const ResponseToken> /*tokens*/) override {
     for (const chat::ReplyEvent& event : events) {
       switch (event.kind) {
         case Kind::kContent:
           Open(Block::kText, {{"type", "text"}, {"text", ""}});
           SendDelta({{"type", "text_delta"}, {"text", event.text}});
           break;
-        case Kind::kThinking:
+        case Kind::kReasoning:
           Open(Block::kThinking, {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
           SendDelta({{"type", "thinking_delta"}, {"thinking", event.text}});
           break;

@@ -211,7 +211,7 @@ void ReadAnthropicChoice(const Fields& fields, ApiRequest& request) {
 
 void ReadThinking(const Fields& fields, ApiRequest& request) {
   const ordered_json* thinking = fields.Object("thinking");
-  if (thinking == nullptr) return SetThinking(false, request);
+  if (thinking == nullptr) return SetReasoning(false, request);
   const Fields inner(*thinking, fields.problem(), "thinking.");
   const std::string type = inner.String("type").value_or("");
   if (type != "enabled" && type != "disabled" && type != "adaptive") {
@@ -219,7 +219,7 @@ void ReadThinking(const Fields& fields, ApiRequest& request) {
   }
   // Models do not know budgets; the field is accepted for clients that always send it.
   static_cast<void>(inner.Integer("budget_tokens", 1, INT64_MAX));
-  SetThinking(type != "disabled", request);
+  SetReasoning(type != "disabled", request);
 }
 
 // The reasoning effort, if the model can reason.

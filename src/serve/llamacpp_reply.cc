@@ -16,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // The tokens with their probabilities and ids.
-ordered_json ProbabilitiesJson(std::span<const SpokenToken> tokens) {
+ordered_json ProbabilitiesJson(std::span<const ResponseToken> tokens) {
   ordered_json list = LogprobsJson(tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
     list[i]["id"] = tokens[i].id;
@@ -66,7 +66,7 @@ class LlamaWriter final : public CollectingWriter {
           {"prompt_progress", ProgressJson(progress)}});
   }
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+           std::span<const ResponseToken> tokens) override {
     CollectingWriter::Say(choice, events, tokens);
     if (!pieces_) return;
     respond::Reply piece;
@@ -98,7 +98,7 @@ class LlamaWriter final : public CollectingWriter {
 
   ordered_json PieceJson(size_t choice, const respond::Reply& reply) const {
     ordered_json ids = ordered_json::array();
-    for (const SpokenToken& token : reply.tokens) {
+    for (const ResponseToken& token : reply.tokens) {
       if (wants_tokens_) ids.push_back(token.id);
     }
     ordered_json json = {{"index", choice}, {"content", reply.content}, {"tokens", std::move(ids)}};

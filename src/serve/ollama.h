@@ -36,7 +36,7 @@ nlohmann::ordered_json OllamaLoadedJson(const ReplyFrame& frame, OllamaKind kind
 // A model in a list: "nova:latest" with size, digest and details.
 nlohmann::ordered_json OllamaModelJson(const std::string& name, const ModelFacts& facts);
 // The reply of POST /api/show.
-nlohmann::ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool thinks,
+nlohmann::ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool reasons,
                                       bool fills_gaps);
 
 }  // namespace aster::serve

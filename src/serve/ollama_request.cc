@@ -55,7 +55,7 @@ void ReadThink(const Fields& fields, ApiRequest& request) {
   const ordered_json* think = fields.Find("think");
   if (think == nullptr) return;
   if (think->is_string()) return ReadEffort(fields, "think", request);
-  if (const auto thinks = fields.Bool("think")) SetThinking(*thinks, request);
+  if (const auto reasons = fields.Bool("think")) SetReasoning(*reasons, request);
 }
 
 void ReadCommon(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults) {
@@ -125,8 +125,8 @@ ordered_json ReadOllamaMessage(const Fields& message, CallsSoFar& calls) {
   RefuseImages(message);
   ordered_json out = {{"role", role}, {"content", message.String("content").value_or("")}};
   if (role == "assistant") {
-    const auto thought = message.String("thinking");
-    if (thought && !thought->empty()) out["reasoning_content"] = *thought;
+    const auto reasoning = message.String("thinking");
+    if (reasoning && !reasoning->empty()) out["reasoning_content"] = *reasoning;
     ReadOllamaCalls(message, calls, out);
   } else if (role == "tool") {
     out["tool_call_id"] = CallOfResult(message, calls);

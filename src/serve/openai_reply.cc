@@ -34,7 +34,7 @@ ordered_json UsageOf(const Usage& usage) {
           {"total_tokens", usage.prompt + usage.answer},
           {"prompt_tokens_details", {{"cached_tokens", usage.cached}}},
           {"completion_tokens_details",
-           {{"reasoning_tokens", usage.thinking},
+           {{"reasoning_tokens", usage.reasoning},
             {"accepted_prediction_tokens", usage.accepted},
             {"rejected_prediction_tokens", usage.rejected()}}}};
 }
@@ -45,23 +45,23 @@ ordered_json BytesJson(const std::string& bytes) {
   return list;
 }
 
-ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
+ordered_json ChatLogprobs(std::span<const ResponseToken> tokens) {
   return {{"content", LogprobsJson(tokens)}, {"refusal", nullptr}};
 }
 
 }  // namespace
 
-ordered_json LogprobsJson(std::span<const SpokenToken> tokens) {
-  const auto one = [](const respond::TokenChance& token) -> ordered_json {
+ordered_json LogprobsJson(std::span<const ResponseToken> tokens) {
+  const auto one = [](const respond::TokenWithLogprob& token) -> ordered_json {
     return {{"token", ToValidUtf8(token.bytes)},
             {"logprob", token.logprob},
             {"bytes", BytesJson(token.bytes)}};
   };
   ordered_json content = ordered_json::array();
-  for (const SpokenToken& token : tokens) {
+  for (const ResponseToken& token : tokens) {
     ordered_json json = one(token);
     json["top_logprobs"] = ordered_json::array();
-    for (const respond::TokenChance& top : token.top) json["top_logprobs"].push_back(one(top));
+    for (const respond::TokenWithLogprob& top : token.top) json["top_logprobs"].push_back(one(top));
     content.push_back(std::move(json));
   }
   return content;
@@ -75,16 +75,16 @@ size_t CharactersOf(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
 }
 
-ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& offset) {
+ordered_json CompletionLogprobs(std::span<const ResponseToken> tokens, size_t& offset) {
   ordered_json texts = ordered_json::array();
   ordered_json logprobs = ordered_json::array();
   ordered_json tops = ordered_json::array();
   ordered_json offsets = ordered_json::array();
-  for (const SpokenToken& token : tokens) {
+  for (const ResponseToken& token : tokens) {
     texts.push_back(ToValidUtf8(token.bytes));
     logprobs.push_back(std::isnan(token.logprob) ? ordered_json() : ordered_json(token.logprob));
     ordered_json top = ordered_json::object();
-    for (const respond::TokenChance& other : token.top)
+    for (const respond::TokenWithLogprob& other : token.top)
       top[ToValidUtf8(other.bytes)] = other.logprob;
     // A text's first token has no probability, as it follows nothing.
     const bool is_first = std::isnan(token.logprob);
@@ -127,7 +127,7 @@ class ChatAtOnce final : public CollectingWriter {
       ordered_json message = {
           {"role", "assistant"}, {"content", said.content}, {"refusal", nullptr}};
       if (said.content.empty() && !said.calls.empty()) message["content"] = nullptr;
-      if (!said.thinking.empty()) message["reasoning_content"] = said.thinking;
+      if (!said.reasoning.empty()) message["reasoning_content"] = said.reasoning;
       for (const Call& call : said.calls) message["tool_calls"].push_back(CallJson(call));
       choices.push_back({{"index", i},
                          {"message", std::move(message)},
@@ -162,7 +162,7 @@ class CompletionAtOnce final : public CollectingWriter {
     for (size_t i = 0; i < replies_.size(); ++i) {
       const ChoiceReply& said = replies_[i];
       const Echo echo = echoes_.empty() ? Echo() : echoes_[i];
-      std::vector<SpokenToken> tokens = echo.tokens;
+      std::vector<ResponseToken> tokens = echo.tokens;
       tokens.insert(tokens.end(), said.tokens.begin(), said.tokens.end());
       size_t offset = 0;
       choices.push_back(
@@ -260,7 +260,7 @@ class ChatStream final : public Streaming {
                {{"prompt_progress", ProgressJson(progress)}});
   }
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+           std::span<const ResponseToken> tokens) override {
     for (const chat::ReplyEvent& event : events) {
       ordered_json delta = DeltaOf(choice, event);
       if (delta.is_null()) continue;
@@ -281,7 +281,7 @@ class ChatStream final : public Streaming {
     switch (event.kind) {
       case Kind::kContent:
         return {{"content", event.text}};
-      case Kind::kThinking:
+      case Kind::kReasoning:
         return {{"reasoning_content", event.text}};
       case Kind::kCallBegin: {
         ordered_json call = {{"index", ++calls_[choice]}};
@@ -296,7 +296,7 @@ class ChatStream final : public Streaming {
     }
     return nullptr;
   }
-  void SendDelta(size_t choice, ordered_json delta, std::span<const SpokenToken> tokens) {
+  void SendDelta(size_t choice, ordered_json delta, std::span<const ResponseToken> tokens) {
     SendChoice(
         {{"index", choice},
          {"delta", std::move(delta)},
@@ -325,7 +325,7 @@ class CompletionStream final : public Streaming {
                {{"prompt_progress", ProgressJson(progress)}});
   }
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+           std::span<const ResponseToken> tokens) override {
     std::string text;
     for (const chat::ReplyEvent& event : events) text += event.text;
     if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens);
@@ -338,7 +338,7 @@ class CompletionStream final : public Streaming {
   }
 
  private:
-  void SendText(size_t choice, const std::string& text, std::span<const SpokenToken> tokens) {
+  void SendText(size_t choice, const std::string& text, std::span<const ResponseToken> tokens) {
     const bool shows = has_logprobs_ && !tokens.empty();
     SendChoice({{"text", text},
                 {"index", choice},

@@ -71,9 +71,9 @@ ordered_json ReadMessage(const Fields& message, const ApiRequest& request) {
   ordered_json out = {{"role", role}, {"content", ReadContent(message, "content")}};
   if (const auto name = message.String("name")) out["name"] = *name;
   if (role == "assistant") {
-    auto thought = message.String("reasoning_content");
-    if (!thought) thought = message.String("reasoning");
-    if (thought) out["reasoning_content"] = *thought;
+    auto reasoning = message.String("reasoning_content");
+    if (!reasoning) reasoning = message.String("reasoning");
+    if (reasoning) out["reasoning_content"] = *reasoning;
     ReadCalls(message, out);
   } else if (message.Find("content") == nullptr) {
     message.Refuse("content", "is missing");
@@ -153,7 +153,7 @@ void ReadResponseFormat(const Fields& fields, ApiRequest& request) {
 
 void ReadTemplateVariables(const Fields& fields, ApiRequest& request) {
   ReadEffort(fields, "reasoning_effort", request);
-  if (const auto thinks = fields.Bool("enable_thinking")) SetThinking(*thinks, request);
+  if (const auto reasons = fields.Bool("enable_thinking")) SetReasoning(*reasons, request);
   const ordered_json* more = fields.Object("chat_template_kwargs");
   if (more == nullptr) return;
   for (const auto& [key, value] : more->items()) {

@@ -49,7 +49,7 @@ bool PiecesOfReply::Refuse(const Problem& problem, ProblemForm form) {
 }
 
 void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
-                           std::span<const SpokenToken> tokens) {
+                           std::span<const ResponseToken> tokens) {
   replies_[choice].Add(events, tokens);
 }
 

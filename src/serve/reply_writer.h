@@ -23,7 +23,7 @@ namespace aster::serve {
 
 using respond::Call;
 using respond::EndReason;
-using respond::SpokenToken;
+using respond::ResponseToken;
 using respond::Usage;
 
 // The form of errors in each API.
@@ -59,7 +59,7 @@ class ReplyWriter {
   // The progress of the first prompt, if wanted.
   virtual void Progress(const PromptProgress& /*progress*/) {}
   virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-                   std::span<const SpokenToken> tokens) = 0;
+                   std::span<const ResponseToken> tokens) = 0;
   // An ensemble's explanation of the next choice, before all its other calls.
   virtual void Explain(size_t /*choice*/, JsonPtr /*ensemble*/) {}
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
@@ -107,7 +107,7 @@ class CollectingWriter : public ReplyWriter {
 
   void Begin(const Usage& /*usage*/) override {}
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override;
+           std::span<const ResponseToken> tokens) override;
   void Explain(size_t choice, JsonPtr ensemble) override {
     replies_[choice].ensemble = std::move(ensemble);
   }

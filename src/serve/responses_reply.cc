@@ -73,7 +73,7 @@ class ResponsesWriter final : public ReplyWriter {
   }
 
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+           std::span<const ResponseToken> tokens) override {
     // Tokens whose text is held back are sent with the next text.
     waiting_.insert(waiting_.end(), tokens.begin(), tokens.end());
     for (const chat::ReplyEvent& event : events) {
@@ -84,7 +84,7 @@ class ResponsesWriter final : public ReplyWriter {
           Open(Item::kMessage, "", "");
           GrowMessage(event.text);
           break;
-        case Kind::kThinking:
+        case Kind::kReasoning:
           Open(Item::kReasoning, "", "");
           Grow("response.reasoning_text.delta", event.text);
           break;
@@ -116,7 +116,7 @@ class ResponsesWriter final : public ReplyWriter {
                           {"input_tokens_details", {{"cached_tokens", usage.cached}}},
                           {"output_tokens", usage.answer},
                           {"output_tokens_details",
-                           {{"reasoning_tokens", usage.thinking},
+                           {{"reasoning_tokens", usage.reasoning},
                             {"accepted_prediction_tokens", usage.accepted},
                             {"rejected_prediction_tokens", usage.rejected()}}},
                           {"total_tokens", usage.prompt + usage.answer}};
@@ -251,7 +251,7 @@ class ResponsesWriter final : public ReplyWriter {
   ordered_json item_;                              // the open one
   std::string text_;                               // of it
   ordered_json logprobs_ = ordered_json::array();  // of its tokens, if wanted
-  std::vector<SpokenToken> waiting_;               // their text has not been sent yet
+  std::vector<ResponseToken> waiting_;             // their text has not been sent yet
   int sequence_ = 0;
   bool is_whole_ = true;
 };

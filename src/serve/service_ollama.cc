@@ -46,7 +46,7 @@ void Service::OllamaShow(const HttpRequest& request, const std::shared_ptr<Reply
   if (model == nullptr) return Refuse(request, *stream, problem);
   const chat::Dialect& dialect = model->context.model.dialect;
   SendJson(request, *stream, 200,
-           OllamaShowJson(model->facts, dialect.has_tools, dialect.has_thinking,
+           OllamaShowJson(model->facts, dialect.has_tools, dialect.has_reasoning,
                           respond::HasGapTokens(*model->context.model.tokenizer)));
 }
 

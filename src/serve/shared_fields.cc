@@ -25,7 +25,7 @@ constexpr double kForbidden = -100;  // OpenAI's value for a ban
 void SetForm(std::shared_ptr<const grammar::Grammar> form, std::string field, ApiRequest& request) {
   request.form = std::move(form);
   request.form_field = std::move(field);
-  SetThinking(false, request);
+  SetReasoning(false, request);
 }
 
 // Samplers of other servers that are not supported: refused if they could choose another token.
@@ -288,9 +288,9 @@ void ReadEffort(const Fields& fields, const char* key, ApiRequest& request) {
   if (std::ranges::find(kEfforts, *effort) == std::end(kEfforts)) {
     return fields.Refuse(key, fmt::format("is none of {}", fmt::join(kEfforts, ", ")));
   }
-  const bool thinks = *effort != "none" && *effort != "minimal";
-  SetThinking(thinks, request);
-  if (thinks) request.variables["reasoning_effort"] = *effort;
+  const bool reasons = *effort != "none" && *effort != "minimal";
+  SetReasoning(reasons, request);
+  if (reasons) request.variables["reasoning_effort"] = *effort;
 }
 
 }  // namespace aster::serve

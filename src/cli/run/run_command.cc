@@ -43,7 +43,7 @@ constexpr const char* kNoTemplate =
     "this model carries no chat template: texts are continued as they are";
 constexpr const char* kNoToolsWithoutTemplate =
     "--tools: this model has no chat template, which says how tools are called; use one that has";
-constexpr const char* kNoThinking =
+constexpr const char* kNoReasoning =
     "--think changes nothing: this model's chat template has no reasoning effort";
 
 // A model that is ready to answer, with all that it needs.
@@ -64,8 +64,9 @@ Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32
   loaded.prompt = std::make_unique<chat::ChatPrompt>(
       TRY(chat::ChatPrompt::Make(files.metadata(), *loaded.tokenizer)));
   chat::ChatPrompt& prompt = *loaded.prompt;
-  prompt.SetThinking(options.Thinking());
-  if (!options.think.empty() && !prompt.KnowsThinking()) console.Complain("warning", kNoThinking);
+  prompt.SetReasoningEffort(options.Effort());
+  if (!options.think.empty() && !prompt.SupportsReasoningEffort())
+    console.Complain("warning", kNoReasoning);
   if (options.raw) prompt.DropTemplate();
   const bool has_tools = loaded.base.offers_tools();
   if (has_tools && !prompt.has_template()) return Unimplemented(kNoToolsWithoutTemplate);

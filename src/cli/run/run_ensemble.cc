@@ -81,7 +81,7 @@ Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& cl
                                       Console& console) {
   // Each with its own template and vocabulary.
   ensemble::MemberOptions members = TRY(options.ensemble.Members());
-  members.thinking = options.Thinking();
+  members.effort = options.Effort();
   members.has_forms = options.shows_parts();
   return ensemble::OpenMembers::Open(members,
                                      {.model = &options.model,
