@@ -201,7 +201,7 @@ TEST(OwnersGroup, TheMostUsedExpertsAreOnAllNodes) {
   engine::Sequence second = group.NewSequence();
   second.SetHistory(tokens);
   EXPECT_EQ(Answer(group, second, Sampled(8)), expected);
-  // The node that leads counts for both, and a group computes all rows in every layer.
+  // The leader counts for both, and a group computes all rows in every layer.
   EXPECT_LE(use->choices(), choices + rows * plan::kTestLayers * used);
   const auto has_them = [&] {
     const auto routes = cluster.node(1).Snapshot();
@@ -227,7 +227,7 @@ class ConductorGroup : public testing::Test {
   const std::vector<int32_t> tokens_ = model::RandomTokens(150, 298);
 };
 
-// In the middle of an answer: a member that the node that leads cannot reach, and that node itself.
+// In the middle of an answer: a member that the leader cannot reach, and that node itself.
 TEST_F(ConductorGroup, AnotherPlanGoesOnWhereANodeFails) {
   const std::vector<int32_t> expected = Expected(20);
   for (const auto& [one, other] : {std::pair(1, 2), std::pair(99, 1)}) {

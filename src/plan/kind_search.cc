@@ -287,7 +287,7 @@ class KindSearch {
     KeepStaged(fastest, SearchSplit(FastestToken(fastest.problem)));
   }
 
-  // The leading node of a group sends and receives its rows.
+  // The leader of a group sends and receives its rows.
   void Connect(Staged& staged) const {
     staged.problem.links.clear();
     for (const Unit& from : staged.units) {

@@ -204,7 +204,7 @@ TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
   EXPECT_EQ(apart->decode[0].nodes.size(), 2u);
   EXPECT_EQ(Chosen(problem), PlanKind::kApart);
   // Only the transfer of the last frame takes extra time: half of its rows go to or from the
-  // leading node.
+  // leader.
   EXPECT_NEAR(apart->transfer_s, 127.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
   // An existing plan gets the same prediction as when it was searched for.
   const auto same = AnswerOfPlan(problem, apart->parts, apart->decode);

@@ -62,7 +62,7 @@ struct ModelLoad {
     double by_heads = 0;          // share that is divided by heads; the rest is divided by rows
     double gathers = 4;           // per layer, one after the other; a mean
     uint64_t gathered_bytes = 0;  // per token and layer
-    uint64_t logit_bytes = 0;     // per token, to the leading node
+    uint64_t logit_bytes = 0;     // per token, to the leader
     bool is_new = false;          // nodes with protocol 9 or less do not divide its family
 
     // The same if nodes own experts, instead of having rows of all.

@@ -270,7 +270,7 @@ class Planning {
 // A pipeline can be planned without measured links; a group cannot.
 void Planning::DescribeGroups() {
   const ModelLoad::Together& together = load_.together;
-  // The leading node also has the MTP block with a whole head; any node may lead.
+  // The leader also has the MTP block with a whole head; any node may lead.
   const uint64_t next_bytes = load_.next_bytes > 0 ? load_.head_bytes : 0;
   const auto problem_of = [&](uint32_t layers, bool has_head) {
     const double part = static_cast<double>(layers) / layer_count();

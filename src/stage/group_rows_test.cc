@@ -21,7 +21,7 @@ kv::Layout LayoutOf(uint32_t columns) {
   return kv::MakeLayout(8, 5, {{{.row_bytes = size_t{2} * columns}}});
 }
 
-// A node that leads, with the first column, and two others.
+// A leader, with the first column, and two others.
 class GroupRowsTest : public testing::Test {
  protected:
   GroupRowsTest() {

@@ -91,7 +91,7 @@ class StageServer final : public LocalStages {
   void Compute() override;
   void Tick() override;
   // Whether a message from a node of a group is expected within microseconds.
-  bool ExpectsSoon() const;
+  bool ExpectsGroupMessage() const;
   int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;
@@ -222,7 +222,7 @@ class StageServer final : public LocalStages {
   void ChooseReplicas(wire::OpenRoute& open) const;
   void CountExperts(HeldSlice& slice) const;
   void JoinGroup(Route& route, const wire::OpenRoute& open);
-  Route* LeadsGroup(wire::RouteId group);
+  Route* RouteOfLedGroup(wire::RouteId group);
   void MakeGroupRows(Route& route, const engine::LocalModel& model);
   void OnMemberRows(Route& route, const wire::NodeId& from, wire::KvRows&& rows);
   void SendParts(Route& route, const wire::NodeId& from, const kv::KvChunk& chunk,

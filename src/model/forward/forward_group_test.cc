@@ -344,7 +344,7 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
 }
 
 // The block needs the whole head, which the leading part has beside its own rows.
-TEST(ForwardGroup, ThePartThatLeadsHasTheMtpBlock) {
+TEST(ForwardGroup, OnlyTheLeaderHasTheMtpBlock) {
   const Shape shape = FourGroups();
   ASSERT_EQ(shape.next_layers, 1u);
   const ModelFile model(shape, TensorType::kQ8_0);

@@ -415,7 +415,7 @@ Status ForwardPass::SendOwn() {
     rows.bytes = message_;
   }
   TRY(exchange_->Send(gather_, gathered_.to, rows));
-  if (gathered_.to == Exchange::To::kLeader && !group_.leads()) gathered_ = {};
+  if (gathered_.to == Exchange::To::kLeader && !group_.is_leader()) gathered_ = {};
   for (const PartColumns& some : gathered_.columns) {
     if (some.blocks) TRY(PlaceBlocks(some, group_.index, some.sent, gathered_.are_blocks));
   }

@@ -90,8 +90,8 @@ TEST(GroupPart, ExpertsAreDividedByRows) {
   EXPECT_EQ(bytes_of("blk.0.ffn_gate_inp.weight", {shape.embedding, count}), 1u << 20);
 }
 
-// The leading node has the MTP block, and the whole head for it.
-TEST(GroupPart, TheNodeThatLeadsHasTheMtpBlock) {
+// The leader has the MTP block, and the whole head for it.
+TEST(GroupPart, OnlyTheLeaderHasTheMtpBlock) {
   const Shape shape = SmallDeepSeek4({0, 4});
   ASSERT_EQ(shape.next_layers, 1u);
   uint64_t next = 0, head = 0;

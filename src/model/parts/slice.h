@@ -24,8 +24,10 @@ struct Slice {
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
 
-  // Whether the MTP block is computed beside the head; in a group by the leading node alone.
-  bool HasNext(const Shape& shape) const { return head && shape.next_layers > 0 && part.leads(); }
+  // Whether the MTP block is computed beside the head; in a group by the leader alone.
+  bool HasNext(const Shape& shape) const {
+    return head && shape.next_layers > 0 && part.is_leader();
+  }
 
   bool Contains(const Slice& other) const {
     return layer_begin <= other.layer_begin && other.layer_end <= layer_end &&
