@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "conduct/cluster_for_test.h"
-#include "engine/known_proposers.h"
+#include "engine/oracle_proposers.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
@@ -105,7 +105,7 @@ class EveryDrafter : public testing::TestWithParam<DraftCase> {};
 TEST_P(EveryDrafter, GivesTheSameAnswers) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
   for (const uint32_t right : {100, 60, 0}) {
-    engine::KnowingProposers proposers(right);
+    engine::OracleProposers proposers(right);
     TestCluster cluster(4, uint64_t{1} << 26, stage::StageOptions{.proposers = [&](auto&) {
                           return proposers.Another();
                         }});
@@ -118,7 +118,7 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
       const Told expected = Plain(prompt, asked.request);
       std::vector<int32_t> text = prompt;
       text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-      proposers.Foresee(text);
+      proposers.AddText(text);
       asked.request.draft = {.kind = GetParam().kind, .most = 4};
       engine::Sequence sequence = conductor->NewSequence();
       sequence.SetHistory(prompt);
@@ -132,7 +132,7 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
 // The KV rows of an answer with draft tokens are those of one without, also if they were sent to
 // the prefill path.
 TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
-  engine::KnowingProposers proposers(60);
+  engine::OracleProposers proposers(60);
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -149,7 +149,7 @@ TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
     request.draft = {};
     const Told expected = Plain(text, request);
     text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-    proposers.Foresee(text);
+    proposers.AddText(text);
     request.draft = {.kind = GetParam().kind, .most = 4};
     EXPECT_EQ(TellAll(*conductor, sequence, request), expected) << turn;
     for (const int32_t token : model::RandomTokens(30, 298, turn)) {
@@ -162,7 +162,7 @@ TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
 // Draft tokens of constrained answers are checked, too.
 TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
-  engine::KnowingProposers proposers;
+  engine::OracleProposers proposers;
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -179,7 +179,7 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   std::vector<int32_t> text = prompt;
   const Told expected = Plain(prompt, request);
   text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-  proposers.Foresee(text);
+  proposers.AddText(text);
   request.draft = {.kind = GetParam().kind, .most = 4};
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(prompt);
@@ -193,7 +193,7 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
 // A node fails while frames of draft tokens are in flight, and others take over.
 TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
-  engine::KnowingProposers proposers(80);
+  engine::OracleProposers proposers(80);
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -209,7 +209,7 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
   const Told expected = Plain(prompt, request);
   std::vector<int32_t> text = prompt;
   text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-  proposers.Foresee(text);
+  proposers.AddText(text);
   request.draft = {.kind = GetParam().kind, .most = 4};
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(prompt);
@@ -231,7 +231,7 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
 
 // Draft tokens take no memory from other requests, and preempted requests give the same answers.
 TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
-  engine::KnowingProposers proposers(80);
+  engine::OracleProposers proposers(80);
   TestCluster cluster(4, uint64_t{640} << 10,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -252,7 +252,7 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
     expected[i] = Plain(prompt, request).tokens;
     std::vector<int32_t> text = prompt;
     text.insert(text.end(), expected[i].begin(), expected[i].end());
-    proposers.Foresee(text);
+    proposers.AddText(text);
     sequences[i].SetHistory(prompt);
     request.draft = {.kind = GetParam().kind, .most = 4};
     request.sequence = &sequences[i];

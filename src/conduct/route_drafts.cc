@@ -41,7 +41,7 @@ Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
   }
   return std::make_unique<engine::Speculation>(
       TRY(proposers_->Make(request)), request.draft, shape_.vocab_size,
-      engine::DraftWatch{.clock = &clock_, .times = &times_});
+      engine::DraftTiming{.clock = &clock_, .times = &times_});
 }
 
 engine::DraftOptions RouteDrafts::AtHead(const LiveRequest& live, const RouteClient& route) {

@@ -18,8 +18,8 @@
 namespace aster::engine {
 namespace {
 
-const AcceptanceRates kMostlyRight(0.9F, 0.1F);
-const AcceptanceRates kSeldomRight(0.1F, 0.1F);
+const AcceptanceRates kHighAcceptance(0.9F, 0.1F);
+const AcceptanceRates kLowAcceptance(0.1F, 0.1F);
 
 // Enough steps to time one.
 void LearnWarmSteps(DraftTimes& times) {
@@ -35,17 +35,17 @@ struct DraftWorld {
   double RateAt(uint32_t place) const { return place == 0 ? rate : next_rate.value_or(rate); }
 };
 
-struct Course {
+struct RunResult {
   double tokens = 0;
   double ns = 0;
   double ns_per_token() const { return ns / tokens; }
 };
 
 // `steps` steps with the best number of drafts each.
-Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
-              Random& random) {
+RunResult Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
+                 Random& random) {
   DraftLength length(most, &times);
-  Course course;
+  RunResult course;
   for (uint32_t i = 0; i < steps; ++i) {
     const uint32_t drafts = length.Next();
     EXPECT_LE(drafts, most);
@@ -84,7 +84,7 @@ TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
         .rate = random.NextDouble()};
     const auto most = static_cast<uint32_t>(1 + random.NextBelow(8));
     DraftTimes times;
-    const Course course = Follow(world, most, 4000, times, random);
+    const RunResult course = Follow(world, most, 4000, times, random);
     EXPECT_LT(course.ns_per_token(), 1e6 / 0.98)
         << row_ns << " ns a row, " << draft_ns << " a guess, of which " << world.rate << " right";
   }
@@ -143,11 +143,11 @@ TEST(DraftTimes, AMachineThatIsSlowForAMomentDoesNotMakeDraftsPay) {
 }
 
 // How many drafts of a step are right, given the time that drafts have gained so far.
-using Fate = std::function<uint32_t(uint32_t step, uint32_t drafts, double lead)>;
+using Acceptance = std::function<uint32_t(uint32_t step, uint32_t drafts, double lead)>;
 
 // The largest loss by drafts at any time, in steps without drafts: at most the initial loan and a
 // hundredth of the time.
-double MostBehind(const DraftWorld& world, const Fate& fate, uint32_t most) {
+double MostBehind(const DraftWorld& world, const Acceptance& fate, uint32_t most) {
   DraftTimes times;
   double tokens = 0, ns = 0, behind = 0;
   for (uint32_t answer = 0, step = 0; answer < 20; ++answer) {
@@ -169,7 +169,7 @@ double MostBehind(const DraftWorld& world, const Fate& fate, uint32_t most) {
 // Whatever is right and whatever it costs, losing drafts are paid from the loan. Only the cost of a
 // first try is not known before.
 TEST(DraftTimes, NoMoreIsLostThanIsLent) {
-  const std::vector<std::pair<const char*, Fate>> fates = {
+  const std::vector<std::pair<const char*, Acceptance>> fates = {
       {"never right", [](uint32_t, uint32_t, double) { return 0; }},
       {"in turns", [](uint32_t step, uint32_t drafts, double) { return step % 2 * drafts; }},
       {"in turns of 20", [](uint32_t step, uint32_t n, double) { return step / 20 % 2 * n; }},
@@ -205,7 +205,7 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
       const DraftWorld world{.step_ns = [=](uint32_t drafts) { return 1e6 + drafts * draft_ns; },
                              .rate = rate};
       DraftTimes times;
-      const Course course = Follow(world, 4, 20000, times, random);
+      const RunResult course = Follow(world, 4, 20000, times, random);
       EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
           << rate << " right, a draft takes " << draft_ns << " ns";
     }
@@ -218,7 +218,7 @@ TEST(DraftTimes, DraftsThatAreWorseFurtherOnAreShort) {
   const DraftWorld world{
       .step_ns = [](uint32_t drafts) { return 1e6 + drafts * 2e5; }, .rate = 0.9, .next_rate = 0.1};
   DraftTimes times;
-  const Course course = Follow(world, 4, 20000, times, random);
+  const RunResult course = Follow(world, 4, 20000, times, random);
   EXPECT_LT(course.ns_per_token(), 1.05 * 1.2e6 / 1.9);
 }
 
@@ -229,10 +229,10 @@ TEST(DraftTimes, LongDraftsAreTriedWhereTheSecondRowIsDear) {
       .step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 1.6e6 + 2e5 * drafts; },
       .rate = 0.7};
   EXPECT_GT(1.8e6 / TokensOfStep(1, world.rate), 1e6);
-  Course all;
+  RunResult all;
   for (int session = 0; session < 20; ++session) {
     DraftTimes times;
-    const Course course = Follow(world, 8, 300, times, random);
+    const RunResult course = Follow(world, 8, 300, times, random);
     all.tokens += course.tokens;
     all.ns += course.ns;
   }
@@ -261,7 +261,7 @@ TEST(DraftTimes, TriesThatAreDearAreRare) {
   // Each try costs 49 steps for the unread text, and a few more.
   int tries = 0;
   for (int i = 0; i < 30000; ++i) {
-    if (times.Best(2, kMostlyRight, /*begins=*/true) == 0) {
+    if (times.Best(2, kHighAcceptance, /*begins=*/true) == 0) {
       times.Learn(0, 1, 1'000'000);
       continue;
     }
@@ -279,7 +279,7 @@ TEST(DraftTimes, FindingOutThatDraftsLoseCostsLittle) {
   double ns = 0, tokens = 0;
   bool was_drafting = false;
   while (tokens < 360) {
-    const bool is_drafting = times.Best(1, kMostlyRight, !was_drafting) > 0;
+    const bool is_drafting = times.Best(1, kHighAcceptance, !was_drafting) > 0;
     const uint32_t given = is_drafting ? 2 : 1;
     const bool reads = is_drafting && !was_drafting;
     const int64_t step_ns = reads ? 2'700'000 : is_drafting ? 2'200'000 : 1'000'000;
@@ -303,7 +303,7 @@ TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
   for (int answer = 0; answer < 3000; ++answer) {
     bool was_drafting = false;
     for (int step = 0; step < 5; ++step) {
-      const bool is_drafting = times.Best(1, kMostlyRight, !was_drafting) > 0;
+      const bool is_drafting = times.Best(1, kHighAcceptance, !was_drafting) > 0;
       const uint32_t given = is_drafting ? 2 : 1;
       int64_t step_ns = is_drafting ? 1'500'000 : 1'000'000;
       if (is_drafting && !was_drafting) {
@@ -323,15 +323,15 @@ TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
 TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
   // The first costs little, and further ones much, as if each is a step of the drafter.
   DraftTimes times;
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 0u);
   LearnWarmSteps(times);
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 1u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 1u);
   times.Learn(1, 2, 1'200'000);
   times.Learn(1, 2, 1'200'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 4u) << "as if further ones cost as much";
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 4u) << "as if further ones cost as much";
   times.Learn(4, 4, 4'500'000);
   times.Learn(4, 4, 4'500'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 1u);
 }
 
 TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
@@ -341,17 +341,17 @@ TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
     times.Learn(1, 2, 1'050'000);
     times.Learn(2, 3, i == 4 ? 900'000'000 : 1'100'000);
   }
-  EXPECT_EQ(times.Best(2, kMostlyRight, false), 2u);
+  EXPECT_EQ(times.Best(2, kHighAcceptance, false), 2u);
 }
 
 TEST(DraftTimes, NothingIsDraftedWhereNothingIsKnown) {
   DraftTimes times;
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 0u);
   times.Learn(0, 1, 1000);
   times.Learn(1, 2, 0);
   times.Learn(1, 2, -5);
   times.Learn(kMostDrafts + 1, 2, 1000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u) << "a single step may have been held up";
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 0u) << "a single step may have been held up";
 }
 
 TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
@@ -373,15 +373,15 @@ TEST(DraftTimes, StepsWithoutDraftsAreAsManyAsTriesAreApart) {
   times.LearnPlain(4, 4'000'000);
   times.LearnPlain(0, 9'000'000);
   times.LearnPlain(4, 4'000'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 0u) << "a single time may have been held up";
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 0u) << "a single time may have been held up";
   times.LearnPlain(4, 4'000'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 1u);
   for (int i = 0; i < 3; ++i) times.Learn(1, 1, 3'000'000);
   uint32_t asked = 0;
   uint32_t tried = 0;
   uint32_t longest = 0;
   for (uint32_t steps = 0; steps < 1000; ++asked) {
-    const uint32_t drafts = times.Best(4, kSeldomRight, false);
+    const uint32_t drafts = times.Best(4, kLowAcceptance, false);
     if (drafts > 0) {
       ++tried;
       ++steps;
@@ -419,7 +419,7 @@ class Slow final : public Proposer {
 int LateDrafts(int64_t draft_ns, bool has_clock) {
   VirtualClock clock;
   DraftTimesByKind times;
-  const DraftWatch watch{.clock = has_clock ? &clock : nullptr, .times = &times};
+  const DraftTiming watch{.clock = has_clock ? &clock : nullptr, .times = &times};
   const int32_t history[] = {1, 2};
   int late = 0;
   for (int answer = 0; answer < 4; ++answer) {

@@ -46,7 +46,7 @@ RunningRequest::RunningRequest(RequestId id, Request request, const text::Tokeni
       vocab_size_(vocab_size),
       isa_(isa),
       stops_(request_.stop_strings),
-      told_rows_(request_.rows.first),
+      reported_rows_(request_.rows.first),
       submitted_ns_(now_ns) {
   if (tokenizer != nullptr) {
     decoder_.emplace(*tokenizer,
@@ -90,9 +90,9 @@ void RunningRequest::Advance(uint32_t count) {
 
 void RunningRequest::TakeRows(uint32_t begin, std::span<const float> rows, size_t width) {
   for (uint32_t position = begin; !rows.empty(); ++position, rows = rows.subspan(width)) {
-    if (position < told_rows_) continue;
+    if (position < reported_rows_) continue;
     request_.rows.on_row(rows.first(width));
-    told_rows_ = position + 1;
+    reported_rows_ = position + 1;
   }
 }
 

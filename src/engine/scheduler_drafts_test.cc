@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class SchedulerDrafts : public testing::Test {
  protected:
   // A request whose drafts are all accepted.
-  Request Foreseen(uint64_t max_tokens) {
+  Request RequestWithKnownAnswer(uint64_t max_tokens) {
     Request request;
     request.sampling.temperature = 0;
     request.max_tokens = max_tokens;
@@ -47,7 +47,7 @@ class SchedulerDrafts : public testing::Test {
 
 TEST_F(SchedulerDrafts, AcceptedDraftsSaveSteps) {
   Listener listener;
-  Request request = Foreseen(40);
+  Request request = RequestWithKnownAnswer(40);
   listener.Attach(request);
   ASSERT_TRUE(scheduler_.Submit(std::move(request)).ok());
   Run();
@@ -60,7 +60,7 @@ TEST_F(SchedulerDrafts, AcceptedDraftsSaveSteps) {
 }
 
 TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongDrafts) {
-  Request request = Foreseen(40);
+  Request request = RequestWithKnownAnswer(40);
   RequestId id = 0;
   size_t told = 0;
   request.on_token = [&](const Delta&) {
@@ -77,7 +77,7 @@ TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongDrafts) {
 }
 
 TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
-  Request request = Foreseen(4);
+  Request request = RequestWithKnownAnswer(4);
   for (const uint32_t most : {0u, kMostDrafts + 1}) {
     request.draft.most = most;
     EXPECT_THAT(scheduler_.Submit(request).error().message(), HasSubstr("draft tokens in a step"));
@@ -116,7 +116,7 @@ TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
 
 // The next tokens of all answers fill a step: drafts would slow others down.
 TEST_F(SchedulerDrafts, AFullStepHasNoDrafts) {
-  const Request request = Foreseen(20);
+  const Request request = RequestWithKnownAnswer(20);
   for (const size_t answers : {size_t{3}, size_t{kCheapRows}, size_t{kCheapRows} + 3}) {
     Scheduler scheduler(*model_, &tiny_.tokenizer(), clock_, {.proposers = &source_});
     std::vector<Sequence> sequences;

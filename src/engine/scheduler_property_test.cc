@@ -17,7 +17,7 @@ constexpr uint64_t kBytesOfPage =
     2 * 2 * 128 * 64 * 2 * 2;  // layers, heads, rows of keys and values
 
 // A request that comes at some step, and may be cancelled at another.
-struct Visitor {
+struct Client {
   std::vector<int32_t> prompt;
   Request request;
   Answer expected;
@@ -82,7 +82,7 @@ class World {
   }
 
   void AddVisitor() {
-    Visitor& visitor = *visitors_.emplace_back(std::make_unique<Visitor>());
+    Client& visitor = *visitors_.emplace_back(std::make_unique<Client>());
     visitor.prompt = Tokens(1 + Below(kSanitized ? 20 : is_tight_ ? 100 : 180));
     if (Chance(is_tight_ ? 4 : 2) && !kSanitized) {
       const auto& shared = beginnings_[Below(2)];
@@ -113,7 +113,7 @@ class World {
     if (Chance(6)) visitor.cancelled_at = visitor.arrives_at + 1 + Below(20);
   }
 
-  void Submit(Scheduler& scheduler, Visitor& visitor) {
+  void Submit(Scheduler& scheduler, Client& visitor) {
     visitor.sequence.emplace(*model_);
     visitor.sequence->SetHistory(visitor.prompt);
     visitor.request.sequence = &*visitor.sequence;
@@ -129,7 +129,7 @@ class World {
   }
 
   // The KV cache is the same as without drafts.
-  void CheckRows(const Visitor& visitor) {
+  void CheckRows(const Client& visitor) {
     const Sequence& sequence = *visitor.sequence;
     if (sequence.computed() == 0) return;  // of an earlier step, or nothing was computed
     ASSERT_LE(sequence.computed(), sequence.length());
@@ -139,7 +139,7 @@ class World {
     ++rows_checked_;
   }
 
-  void Check(const Visitor& visitor) {
+  void Check(const Client& visitor) {
     ASSERT_TRUE(visitor.listener.finished());
     const Answer& expected = visitor.expected;
     const Answer& answer = visitor.listener.answer();
@@ -173,7 +173,7 @@ class World {
   uint64_t rows_checked_ = 0;
   std::vector<int32_t> beginnings_[2];
   std::unique_ptr<LocalModel> model_;  // outlives the visitors' sequences
-  std::vector<std::unique_ptr<Visitor>> visitors_;
+  std::vector<std::unique_ptr<Client>> visitors_;
 };
 
 TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {

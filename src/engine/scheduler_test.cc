@@ -32,7 +32,7 @@ std::vector<int32_t> TokensOf(std::string_view text) {
 }
 
 // Makes the model answer these tokens after a prompt of `prompt_length` tokens.
-LogitsEditor Saying(std::vector<int32_t> tokens, size_t prompt_length) {
+LogitsEditor ForceTokens(std::vector<int32_t> tokens, size_t prompt_length) {
   return [=](std::span<const int32_t> history, std::span<float> logits) {
     const size_t index = history.size() - prompt_length;
     if (index < tokens.size()) logits[static_cast<size_t>(tokens[index])] = 1e6F;
@@ -432,7 +432,7 @@ TEST_F(SchedulerTest, TheEndOfOneMayBeTheBeginningOfTheNext) {
 TEST_F(SchedulerTest, StopStringsMaySpanTokens) {
   Make();
   Asked& asked = Prepare(Prompt(10), 100);
-  asked.request.edit_logits = Saying(TokensOf("Hi <|x <|user|> rest"), 10);
+  asked.request.edit_logits = ForceTokens(TokensOf("Hi <|x <|user|> rest"), 10);
   asked.request.stop_strings = {"<|user|>", "nothing"};
   std::vector<std::string> texts;
   asked.request.on_token = [&](const Delta& delta) { texts.emplace_back(delta.text); };
@@ -453,7 +453,7 @@ TEST_F(SchedulerTest, TextIsNeverHalfACharacter) {
   Make();
   const std::string text = "né🦙e";
   Asked& asked = Prepare(Prompt(10), text.size());
-  asked.request.edit_logits = Saying(TokensOf(text), 10);
+  asked.request.edit_logits = ForceTokens(TokensOf(text), 10);
   asked.request.stop_strings = {"🦙!"};
   std::vector<std::string> texts;
   asked.request.on_token = [&](const Delta& delta) { texts.emplace_back(delta.text); };
@@ -463,7 +463,7 @@ TEST_F(SchedulerTest, TextIsNeverHalfACharacter) {
   // Characters that might begin a stop string come at the end; incomplete ones stay so.
   asked.sequence.SetHistory(Prompt(10));
   asked.request.max_tokens = 8;
-  asked.request.edit_logits = Saying(TokensOf("123🦙\xF0"), 10);
+  asked.request.edit_logits = ForceTokens(TokensOf("123🦙\xF0"), 10);
   Listener listener;
   listener.Attach(asked.request);
   Submit(asked);
@@ -479,7 +479,7 @@ TEST_F(SchedulerTest, AStopTokenEndsTheTextAndStaysInTheHistory) {
   std::vector<int32_t> says = TokensOf("ok<");
   says.push_back(end);
   Asked& asked = Prepare(Prompt(10), 100);
-  asked.request.edit_logits = Saying(says, 10);
+  asked.request.edit_logits = ForceTokens(says, 10);
   asked.request.stop_tokens = {7, end};
   asked.request.stop_strings = {"<<"};
   asked.request.show_control = true;

@@ -42,7 +42,7 @@ void DraftLength::Learn(uint32_t drafted, uint32_t accepted) {
 }
 
 Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft,
-                         uint32_t vocab_size, const DraftWatch& watch)
+                         uint32_t vocab_size, const DraftTiming& watch)
     : proposer_(std::move(proposer)),
       vocab_size_(vocab_size),
       clock_(watch.clock),
@@ -66,7 +66,7 @@ void Speculation::NoteStep() {
     times_->Learn(*drafted_, tokens, now_ns - begin_ns_);
   } else if (drafted_) {
     times_->LearnPlain(steps_, now_ns - begin_ns_ - asked_ns_);
-    if (was_asked_) times_->LearnInVain(asked_ns_);
+    if (was_asked_) times_->LearnEmptyProposal(asked_ns_);
   }
   begin_ns_ = now_ns;
   asked_ns_ = 0;

@@ -195,7 +195,7 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
   if (!wire::TakesCredit(header.type)) return DataLoss("a second Hello");
   const uint64_t cost = wire::CostOf(header.frame_bytes());
   const uint64_t window_bytes = options_.self.credit_bytes;
-  if (!MayBeUnderWay(untold_bytes_, cost, window_bytes)) {
+  if (!MayBeInFlight(untold_bytes_, cost, window_bytes)) {
     return ResourceExhausted(fmt::format("it sent {} bytes more than its credit of {}",
                                          untold_bytes_ + cost - window_bytes, window_bytes));
   }

@@ -136,13 +136,13 @@ TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
   EXPECT_TRUE(third.Push(seek()).ok());
 }
 
-TEST(MayBeUnderWay, FitsOrIsNearlyAlone) {
-  EXPECT_TRUE(MayBeUnderWay(0, 1000, 100));
-  EXPECT_TRUE(MayBeUnderWay(25, 1000, 100));
-  EXPECT_FALSE(MayBeUnderWay(26, 1000, 100));
-  EXPECT_TRUE(MayBeUnderWay(26, 74, 100));
-  EXPECT_FALSE(MayBeUnderWay(26, 75, 100));
-  EXPECT_FALSE(MayBeUnderWay(UINT64_MAX, 1, 100));
+TEST(MayBeInFlight, FitsOrIsNearlyAlone) {
+  EXPECT_TRUE(MayBeInFlight(0, 1000, 100));
+  EXPECT_TRUE(MayBeInFlight(25, 1000, 100));
+  EXPECT_FALSE(MayBeInFlight(26, 1000, 100));
+  EXPECT_TRUE(MayBeInFlight(26, 74, 100));
+  EXPECT_FALSE(MayBeInFlight(26, 75, 100));
+  EXPECT_FALSE(MayBeInFlight(UINT64_MAX, 1, 100));
 }
 
 }  // namespace

@@ -46,7 +46,9 @@ class Slow final : public engine::Generator {
     return last_;
   }
   void Cancel(engine::RequestId id) override { cancelled_.push_back(id); }
-  void OnShortage(std::function<bool()> let_go) override { release_unused = std::move(let_go); }
+  void OnShortage(std::function<bool()> release_unused) override {
+    release_unused = std::move(release_unused);
+  }
   bool idle() const override { return running_.empty(); }
   Status Step() override {
     clock_.AdvanceBy(kNsPerSecond);

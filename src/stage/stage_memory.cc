@@ -131,7 +131,7 @@ std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
   if (!proposer.ok()) return nullptr;
   return std::make_unique<engine::Speculation>(
       *std::move(proposer), request.draft, model_.shape().vocab_size,
-      engine::DraftWatch{.clock = clock_, .times = &draft_times_});
+      engine::DraftTiming{.clock = clock_, .times = &draft_times_});
 }
 
 StageMemory::Sequence* StageMemory::Find(wire::SequenceId sequence) {

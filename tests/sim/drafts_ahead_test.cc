@@ -15,7 +15,7 @@
 
 #include "base/sanitized.h"
 #include "conduct/conductor.h"
-#include "engine/known_proposers.h"
+#include "engine/oracle_proposers.h"
 #include "sim_network.h"
 #include "stage/slice_source_for_test.h"
 #include "stage/stage_server.h"
@@ -186,7 +186,7 @@ class SlowProposers final : public engine::ProposerSource {
 
 class DraftedLine {
  public:
-  DraftedLine(const Asked& asked, engine::KnowingProposers& proposers)
+  DraftedLine(const Asked& asked, engine::OracleProposers& proposers)
       : random_(1),
         trace_(false),
         hub_(clock_, random_, trace_),
@@ -309,24 +309,24 @@ double ExpectedGain(const Asked& asked, double right, double plain_rows) {
 
 // The time without draft tokens, beside what is taken with them.
 Gain Measure(const Asked& asked) {
-  engine::KnowingProposers proposers(asked.right);
+  engine::OracleProposers proposers(asked.right);
   Asked plain = asked;
   plain.kind = engine::DraftKind::kNone;
   std::vector<std::vector<int32_t>> texts, drafted_texts;
   const int64_t plain_ns = DraftedLine(plain, proposers).DecodeNs(texts);
-  for (const auto& text : texts) proposers.Foresee(text, kPromptTokens);
+  for (const auto& text : texts) proposers.AddText(text, kPromptTokens);
   DraftedLine drafted(asked, proposers);
   const int64_t drafted_ns = drafted.DecodeNs(drafted_texts);
   EXPECT_EQ(texts, drafted_texts);
   const double plain_rows = static_cast<double>(plain_ns) / asked.answers /
                             (static_cast<double>(asked.tokens - 1) * kRowNs);
   const Gain gain{.rate = static_cast<double>(plain_ns) / static_cast<double>(drafted_ns),
-                  .expected = ExpectedGain(asked, proposers.RightShare(), plain_rows)};
+                  .expected = ExpectedGain(asked, proposers.AcceptanceRate(), plain_rows)};
   std::printf(
       "%s, %u frames at most, a row %.2f, %.1f %% right: %.2f, and %.2f by the formula (%llu "
       "frames ahead, %llu cancelled; %llu bubbles filled)\n",
-      asked.split.c_str(), asked.frames, asked.row_share, 100 * proposers.RightShare(), gain.rate,
-      gain.expected, static_cast<unsigned long long>(drafted.counters().frames_ahead),
+      asked.split.c_str(), asked.frames, asked.row_share, 100 * proposers.AcceptanceRate(),
+      gain.rate, gain.expected, static_cast<unsigned long long>(drafted.counters().frames_ahead),
       static_cast<unsigned long long>(drafted.counters().frames_ahead_cancelled),
       static_cast<unsigned long long>(drafted.counters().bubbles_filled));
   return gain;
@@ -376,11 +376,11 @@ TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
   EXPECT_GT(GainOf(asked), 1.4);
   asked.kind = DraftKind::kNextTokens;
   EXPECT_GT(GainOf(asked), 1.2);
-  engine::KnowingProposers proposers(asked.right);
+  engine::OracleProposers proposers(asked.right);
   std::vector<std::vector<int32_t>> texts;
   asked.kind = DraftKind::kNone;
   DraftedLine(asked, proposers).DecodeNs(texts);
-  proposers.Foresee(texts.front(), kPromptTokens);
+  proposers.AddText(texts.front(), kPromptTokens);
   asked.kind = DraftKind::kModel;
   // All but the last part of the answer has arrived. (Of less than a page nothing is fetched.)
   asked.tokens = 100;
@@ -411,13 +411,13 @@ TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
 // The most that answers with draft tokens were behind those without at any token, in times of a
 // token: beside a hundredth of the time.
 double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_right) {
-  engine::KnowingProposers proposers(is_right);
+  engine::OracleProposers proposers(is_right);
   Asked plain_asked = asked;
   plain_asked.kind = engine::DraftKind::kNone;
   std::vector<std::vector<int32_t>> texts, drafted_texts;
   DraftedLine plain(plain_asked, proposers);
   plain.DecodeNs(texts);
-  for (const auto& text : texts) proposers.Foresee(text, kPromptTokens);
+  for (const auto& text : texts) proposers.AddText(text, kPromptTokens);
   DraftedLine drafted(asked, proposers);
   drafted.DecodeNs(drafted_texts);
   EXPECT_EQ(texts, drafted_texts);

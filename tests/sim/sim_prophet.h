@@ -21,7 +21,7 @@ class Prophet final : public engine::ProposerSource {
   explicit Prophet(uint64_t seed) : random_(seed) {}
 
   // A prompt with its answer.
-  void Foresee(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
+  void AddText(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
 
   Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& /*request*/) override {
     return std::make_unique<TextDrafter>(*this);

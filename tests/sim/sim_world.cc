@@ -351,7 +351,7 @@ void World::Submit(Visitor& visitor) {
   visitor.expected = Expected(visitor);
   std::vector<int32_t> text = visitor.prompt;
   text.insert(text.end(), visitor.expected.begin(), visitor.expected.end());
-  prophet_.Foresee(std::move(text));
+  prophet_.AddText(std::move(text));
   visitor.is_submitted = true;
   engine::Request request = visitor.request;
   request.sequence = &*visitor.sequence;

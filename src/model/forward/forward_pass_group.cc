@@ -493,7 +493,7 @@ Status ForwardPass::PlaceBlocks(const PartColumns& columns, uint32_t part, Bytes
 
 // Takes the other parts' rows of the current gather, if there is one.
 Result<Progress> ForwardPass::Collect() {
-  if (!gathered_.is_under_way()) return Progress::kDone;
+  if (!gathered_.is_in_flight()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
     const uint32_t part = gathered_.next_part;
     if (part == group_.index || ExpectedOf(part, /*are_blocks=*/false) == 0) continue;

@@ -19,38 +19,39 @@
 namespace aster::engine {
 
 // Its proposal at a position depends only on that position and its text.
-class KnowingProposers final : public ProposerSource {
+class OracleProposers final : public ProposerSource {
  public:
-  // Of 100 positions, the drafts of `right` are the text's tokens.
-  explicit KnowingProposers(uint32_t right = 100) : right_(right) {}
+  // Of 100 positions, the drafts of `accepted_percent` are the text's tokens.
+  explicit OracleProposers(uint32_t accepted_percent = 100) : accepted_percent_(accepted_percent) {}
   // Right at the given positions.
-  explicit KnowingProposers(std::function<bool(size_t position)> is_right)
-      : is_right_(std::move(is_right)) {}
+  explicit OracleProposers(std::function<bool(size_t position)> is_accepted)
+      : is_accepted_(std::move(is_accepted)) {}
 
   // Adds a text; an answer is the text from `begin` on.
-  void Foresee(std::vector<int32_t> text, size_t begin = 0) {
+  void AddText(std::vector<int32_t> text, size_t begin = 0) {
     for (size_t at = begin; at < text.size(); ++at) {
-      ++foreseen_;
-      if (IsRight(texts_.size(), at)) ++right_foreseen_;
+      ++positions_;
+      if (IsAccepted(texts_.size(), at)) ++accepted_positions_;
     }
     texts_.push_back(std::move(text));
   }
   // The share of right draft tokens in all answers; differs from the chosen one by chance.
-  double RightShare() const {
-    return foreseen_ == 0 ? 0
-                          : static_cast<double>(right_foreseen_) / static_cast<double>(foreseen_);
+  double AcceptanceRate() const {
+    return positions_ == 0
+               ? 0
+               : static_cast<double>(accepted_positions_) / static_cast<double>(positions_);
   }
 
   Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
-    return std::make_unique<Knowing>(*this);
+    return std::make_unique<OracleProposer>(*this);
   }
   // A further source with the same proposals; this one outlives it.
   std::unique_ptr<ProposerSource> Another() { return std::make_unique<Echo>(*this); }
 
  private:
-  class Knowing final : public Proposer {
+  class OracleProposer final : public Proposer {
    public:
-    explicit Knowing(const KnowingProposers& source) : source_(source) {}
+    explicit OracleProposer(const OracleProposers& source) : source_(source) {}
 
     Status Propose(std::span<const int32_t> history, uint32_t most,
                    std::vector<int32_t>& drafts) override {
@@ -66,35 +67,35 @@ class KnowingProposers final : public ProposerSource {
       if (best == source_.texts_.size()) return Ok();
       const std::vector<int32_t>& text = source_.texts_[best];
       for (size_t at = history.size(); at < text.size() && drafts.size() < most; ++at) {
-        drafts.push_back(source_.IsRight(best, at) ? text[at] : (text[at] + 1) % 100);
+        drafts.push_back(source_.IsAccepted(best, at) ? text[at] : (text[at] + 1) % 100);
       }
       return Ok();
     }
 
    private:
-    const KnowingProposers& source_;
+    const OracleProposers& source_;
   };
   class Echo final : public ProposerSource {
    public:
-    explicit Echo(KnowingProposers& source) : source_(source) {}
+    explicit Echo(OracleProposers& source) : source_(source) {}
     Result<std::unique_ptr<Proposer>> Make(const Request& request) override {
       return source_.Make(request);
     }
 
    private:
-    KnowingProposers& source_;
+    OracleProposers& source_;
   };
 
-  bool IsRight(size_t text, size_t position) const {
-    if (is_right_) return is_right_(position);
-    return Random(position + (uint64_t{text} << 32)).NextBelow(100) < right_;
+  bool IsAccepted(size_t text, size_t position) const {
+    if (is_accepted_) return is_accepted_(position);
+    return Random(position + (uint64_t{text} << 32)).NextBelow(100) < accepted_percent_;
   }
 
-  const uint32_t right_ = 0;
-  const std::function<bool(size_t)> is_right_;
+  const uint32_t accepted_percent_ = 0;
+  const std::function<bool(size_t)> is_accepted_;
   std::vector<std::vector<int32_t>> texts_;
-  uint64_t foreseen_ = 0;
-  uint64_t right_foreseen_ = 0;
+  uint64_t positions_ = 0;
+  uint64_t accepted_positions_ = 0;
 };
 
 }  // namespace aster::engine
