@@ -142,7 +142,7 @@ void Conductor::SendAhead() {
   };
   if (std::ranges::any_of(queue_.running(), fills)) return;
   for (const auto& live : queue_.running()) {
-    while (route_->pipeline.MayGoAhead(*live)) {
+    while (route_->pipeline.MayDraftAhead(*live)) {
       std::vector<int32_t> drafts = drafts_.Ahead(*live, route_->client);
       live->chain.has_ended = drafts.empty();
       if (!drafts.empty()) route_->pipeline.SendAhead(*live, std::move(drafts));
@@ -234,7 +234,7 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
            other.phase != RequestPhase::kWaiting;
   });
   if (live == nullptr || !route_->client.IsStageOf(from, holds.stage)) return;
-  if (!holds.why.message().empty()) return OnLack(*live, holds);
+  if (!holds.why.message().empty()) return OnMissingRows(*live, holds);
   live->TakeHolds(holds);
   switch (live->phase) {
     case RequestPhase::kBeginning:
@@ -268,7 +268,7 @@ void Conductor::OnRefusal(const wire::Holds& holds) {
 }
 
 // A stage could not take KV rows, or not begin a text.
-void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
+void Conductor::OnMissingRows(LiveRequest& live, const wire::Holds& holds) {
   if (live.phase == RequestPhase::kFetching) return Follow(live, route_->search.GiveUp(live));
   const bool is_beginning = live.phase == RequestPhase::kBeginning;
   // Rows that only serve the next turn (KV sync) may be missing.

@@ -190,7 +190,7 @@ class Conductor final : public engine::Generator {
   void OnMessage(const wire::NodeId& from, const wire::Message& message, int64_t arrived_ns);
   void OnHolds(const wire::NodeId& from, const wire::Holds& holds);
   void OnRefusal(const wire::Holds& holds);
-  void OnLack(LiveRequest& live, const wire::Holds& holds);
+  void OnMissingRows(LiveRequest& live, const wire::Holds& holds);
   void OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns);
   void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
   void TakeResult(const Segment& segment, const wire::SegmentResult& result,

@@ -110,12 +110,12 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
   Random random(7);
-  struct Visitor {
+  struct Client {
     engine::Sequence sequence;
     std::vector<int32_t> answer;
     bool is_cancelled = false;
   };
-  std::vector<std::unique_ptr<Visitor>> visitors;
+  std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::vector<int32_t>> expected;
   for (uint64_t i = 0; i < 12; ++i) {
     const uint32_t length = 1 + static_cast<uint32_t>(random.NextBelow(500));
@@ -128,30 +128,30 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
     engine::Sequence here = scheduler_.NewSequence();
     here.SetHistory(tokens);
     expected.push_back(Answer(scheduler_, here, request));
-    visitors.push_back(std::make_unique<Visitor>(Visitor{conductor->NewSequence(), {}}));
-    Visitor& visitor = *visitors.back();
-    visitor.sequence.SetHistory(tokens);
-    request.sequence = &visitor.sequence;
+    clients.push_back(std::make_unique<Client>(Client{conductor->NewSequence(), {}}));
+    Client& client = *clients.back();
+    client.sequence.SetHistory(tokens);
+    request.sequence = &client.sequence;
     const bool is_cut = i % 4 == 3;
     request.on_token = [&, is_cut](const engine::Delta& delta) {
-      visitor.answer.push_back(delta.choice.id);
-      if (!is_cut || visitor.answer.size() != 3) return;
-      visitor.is_cancelled = true;
+      client.answer.push_back(delta.choice.id);
+      if (!is_cut || client.answer.size() != 3) return;
+      client.is_cancelled = true;
       conductor->Cancel(delta.id);
     };
     ASSERT_TRUE(conductor->Submit(std::move(request)).ok());
     static_cast<void>(conductor->Step());
   }
   while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
-  for (size_t i = 0; i < visitors.size(); ++i) {
+  for (size_t i = 0; i < clients.size(); ++i) {
     std::vector<int32_t> whole = expected[i];
-    if (visitors[i]->is_cancelled) whole.resize(3);
-    EXPECT_EQ(visitors[i]->answer, whole) << "visitor " << i;
+    if (clients[i]->is_cancelled) whole.resize(3);
+    EXPECT_EQ(clients[i]->answer, whole) << "client " << i;
     // The next request continues after a cancelled one.
-    if (!visitors[i]->is_cancelled) continue;
+    if (!clients[i]->is_cancelled) continue;
     engine::Sequence here = scheduler_.NewSequence();
-    here.SetHistory(visitors[i]->sequence.tokens());
-    EXPECT_EQ(Answer(*conductor, visitors[i]->sequence, Asking(10, i)),
+    here.SetHistory(clients[i]->sequence.tokens());
+    EXPECT_EQ(Answer(*conductor, clients[i]->sequence, Asking(10, i)),
               Answer(scheduler_, here, Asking(10, i)));
   }
 }

@@ -151,7 +151,7 @@ class ConductorLocalTest : public testing::Test {
     while (!conductor_.idle()) ASSERT_TRUE(conductor_.Step().ok());
   }
 
-  static ConductorOptions TwoAtATime() {
+  static ConductorOptions TwoRunningRequests() {
     ConductorOptions options;
     options.max_running = 2;
     return options;
@@ -160,9 +160,12 @@ class ConductorLocalTest : public testing::Test {
   LoopbackNetwork network_;
   ScriptedStages stages_{network_};
   std::vector<std::unique_ptr<Asked>> asked_;
-  Conductor conductor_{network_,     plan::TestModel::Get().route_model(),
-                       nullptr,      TestPlan("a", 1),
-                       TwoAtATime(), nullptr,
+  Conductor conductor_{network_,
+                       plan::TestModel::Get().route_model(),
+                       nullptr,
+                       TestPlan("a", 1),
+                       TwoRunningRequests(),
+                       nullptr,
                        &stages_};
 };
 

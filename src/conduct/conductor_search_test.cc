@@ -23,7 +23,7 @@ engine::Request AskingToSearch(uint64_t tokens) {
 }
 
 // No timeout is short enough to fail on a slow machine.
-ConductorOptions Patient() {
+ConductorOptions LongTimeouts() {
   ConductorOptions options;
   options.ask_ns = 60 * kNsPerSecond;
   options.fetch_silence_ns = 60 * kNsPerSecond;
@@ -49,7 +49,7 @@ class Failover : public testing::Test {
       plan::TestModel::Get().Make(stage.slice, {});
     }
     const auto conductor =
-        cluster.Conduct(before, Patient(),
+        cluster.Conduct(before, LongTimeouts(),
                         [&](const plan::Plan&, std::span<const wire::NodeId>,
                             const Error&) -> Result<plan::Plan> { return TestPlan(after, 4); });
     const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
@@ -113,7 +113,7 @@ class ClusterCache : public testing::Test {
   std::vector<int32_t> tokens_ = model::RandomTokens(700, kTestVocab);
 
   ConductorOptions WithPeers(size_t count) {
-    ConductorOptions options = Patient();
+    ConductorOptions options = LongTimeouts();
     options.peers = [count] {
       std::vector<KvPeer> peers;
       for (const plan::PlanNode& node : plan::TestNodes(count)) peers.push_back({.node = node});
@@ -269,7 +269,7 @@ TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
 TEST_F(ClusterCache, ANodeThatCannotBeOnARouteIsNamedWithBothVersions) {
   TestCluster cluster(4);
   cluster.hub().LimitProtocol(plan::TestNode(2), wire::kInstanceProtocol);
-  const auto conductor = cluster.Conduct("a=0:1,b=2:out", Patient());
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out", LongTimeouts());
   const Status opened = conductor->Open();
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().message().find("speaks protocol 2, and routes need 3"),

@@ -234,7 +234,7 @@ TEST(ChromeTrace, DraftTokensAreTold) {
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, true, {{.sequence = 4, .begin = 9, .end = 12, .drafts = 2}}, 1000);
   trace.Send(2, true, {{.sequence = 4, .begin = 12, .end = 13, .drafts = 1}}, 1100);
-  trace.GoesAhead(2);
+  trace.MarkAhead(2);
   trace.Done(1, {{0, 500, 23}, {0, 500, 23}}, 2000);
   trace.Land(2, 2100);
   const std::string json = ToChromeTrace(trace);
@@ -247,7 +247,7 @@ TEST(ChromeTrace, BubblesThatDraftTokensFillAreTold) {
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, true, {{.sequence = 4, .begin = 9, .end = 10}}, 1'000'000);
   trace.Send(2, true, {{.sequence = 4, .begin = 10, .end = 11, .drafts = 1}}, 1'000'000);
-  trace.GoesAhead(2);
+  trace.MarkAhead(2);
   trace.Done(1, {{0, 500'000, 0}, {0, 500'000, 0}}, 2'000'000);
   trace.IsCertain(2, 2'000'000);
   trace.Done(2, {{500'000, 500'000, 0}, {0, 500'000, 0}}, 2'500'000);

@@ -30,7 +30,7 @@ constexpr uint64_t kFirst = kMostDrafters;
 class RemoteProposersTest : public testing::Test {
  protected:
   // Drafters of these nodes.
-  void Make(const std::vector<wire::NodeId>& nodes, engine::ProposerSource* beside = nullptr) {
+  void Make(const std::vector<wire::NodeId>& nodes, engine::ProposerSource* fallback = nullptr) {
     std::vector<RemoteDrafter> drafters;
     for (const wire::NodeId& node : nodes) {
       drafters.push_back({.node = node,
@@ -41,8 +41,8 @@ class RemoteProposersTest : public testing::Test {
     source_.emplace(
         &network_, std::move(drafters),
         RemoteOptions{.vocabulary = kTokens,
-                      .beside = beside,
-                      .complain = [this](const std::string& text) { said_.push_back(text); },
+                      .fallback = fallback,
+                      .warn = [this](const std::string& text) { said_.push_back(text); },
                       .found = [this] { return std::exchange(found_, {}); }});
   }
   std::unique_ptr<engine::Proposer> Answer() {

@@ -45,7 +45,7 @@ struct RunResult {
 RunResult Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
                  Random& random) {
   DraftLength length(most, &times);
-  RunResult course;
+  RunResult run;
   for (uint32_t i = 0; i < steps; ++i) {
     const uint32_t drafts = length.Next();
     EXPECT_LE(drafts, most);
@@ -54,10 +54,10 @@ RunResult Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTi
     const double ns = world.step_ns(drafts);
     times.Learn(drafts, 1 + accepted, static_cast<int64_t>(ns));
     length.Learn(drafts, accepted);
-    course.tokens += 1 + accepted;
-    course.ns += ns;
+    run.tokens += 1 + accepted;
+    run.ns += ns;
   }
-  return course;
+  return run;
 }
 
 // The average number of tokens of a step.
@@ -84,8 +84,8 @@ TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
         .rate = random.NextDouble()};
     const auto most = static_cast<uint32_t>(1 + random.NextBelow(8));
     DraftTimes times;
-    const RunResult course = Follow(world, most, 4000, times, random);
-    EXPECT_LT(course.ns_per_token(), 1e6 / 0.98)
+    const RunResult run = Follow(world, most, 4000, times, random);
+    EXPECT_LT(run.ns_per_token(), 1e6 / 0.98)
         << row_ns << " ns a row, " << draft_ns << " a guess, of which " << world.rate << " right";
   }
 }
@@ -205,8 +205,8 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
       const DraftWorld world{.step_ns = [=](uint32_t drafts) { return 1e6 + drafts * draft_ns; },
                              .rate = rate};
       DraftTimes times;
-      const RunResult course = Follow(world, 4, 20000, times, random);
-      EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
+      const RunResult run = Follow(world, 4, 20000, times, random);
+      EXPECT_LT(run.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
           << rate << " right, a draft takes " << draft_ns << " ns";
     }
   }
@@ -218,8 +218,8 @@ TEST(DraftTimes, DraftsThatAreWorseFurtherOnAreShort) {
   const DraftWorld world{
       .step_ns = [](uint32_t drafts) { return 1e6 + drafts * 2e5; }, .rate = 0.9, .next_rate = 0.1};
   DraftTimes times;
-  const RunResult course = Follow(world, 4, 20000, times, random);
-  EXPECT_LT(course.ns_per_token(), 1.05 * 1.2e6 / 1.9);
+  const RunResult run = Follow(world, 4, 20000, times, random);
+  EXPECT_LT(run.ns_per_token(), 1.05 * 1.2e6 / 1.9);
 }
 
 // As in a mixture of experts: a draft of one token does not pay, and one of several does.
@@ -232,9 +232,9 @@ TEST(DraftTimes, LongDraftsAreTriedWhereTheSecondRowIsDear) {
   RunResult all;
   for (int session = 0; session < 20; ++session) {
     DraftTimes times;
-    const RunResult course = Follow(world, 8, 300, times, random);
-    all.tokens += course.tokens;
-    all.ns += course.ns;
+    const RunResult run = Follow(world, 8, 300, times, random);
+    all.tokens += run.tokens;
+    all.ns += run.ns;
   }
   EXPECT_LT(all.ns_per_token(), 1.09 * BestNsPerToken(world, 8));
 }

@@ -141,7 +141,7 @@ std::unique_ptr<drafting::RemoteProposers> SimDrafters::ProposersFor(net::Networ
       &network, std::move(drafters),
       drafting::RemoteOptions{
           .vocabulary = vocabulary_,
-          .complain = [this, front = network.self().value.low](const std::string& why) {
+          .warn = [this, front = network.self().value.low](const std::string& why) {
             ++complaints_[fmt::format("{}: {}", front, why)];
           }});
 }
