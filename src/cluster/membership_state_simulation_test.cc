@@ -34,7 +34,7 @@ class Simulation {
   }
 
   // Steps with faults.
-  void Trouble(int steps) {
+  void RunWithFaults(int steps) {
     for (int i = 0; i < steps; ++i) {
       if (random_.NextBelow(20) == 0) BreakSomething();
       Step();
@@ -181,7 +181,7 @@ TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
   int worst = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Simulation simulation(seed);
-    simulation.Trouble(600);
+    simulation.RunWithFaults(600);
     simulation.Calm();
     // A silent node is dead after five seconds; the rest is for spreading the news.
     const std::optional<int> steps = simulation.StepsToAgree(600);
@@ -203,7 +203,7 @@ TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
 TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterTroubleIsOver) {
   for (uint64_t seed = 1; seed <= kSeeds / 40; ++seed) {
     Simulation simulation(seed, 30);
-    simulation.Trouble(600);
+    simulation.RunWithFaults(600);
     simulation.Calm();
     ASSERT_TRUE(simulation.StepsToAgree(900)) << "seed " << seed << "\n" << simulation.Describe();
   }

@@ -147,7 +147,7 @@ TEST_F(CertifiedTest, AHelloThatWasHeardElsewhereIsWorthNothing) {
     }
     HostilePeer eve(address(), cluster_.CredentialsOf("eve"));
     eve.Say(MakeHello(bob));
-    EXPECT_THAT(eve.Farewell(), HasSubstr("and its certificate says"));
+    EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("and its certificate says"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs()));
   ExpectStillGood();
@@ -162,7 +162,7 @@ TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
     slow.SendBytes(Bytes(hello.head).subspan(i, 1));
     SystemClock().SleepFor(4 * kNsPerMs);
   }
-  EXPECT_THAT(silent.Farewell(), HasSubstr("does not say Hello within 200 ms"));
+  EXPECT_THAT(silent.GoodbyeReason(), HasSubstr("does not say Hello within 200 ms"));
   EXPECT_TRUE(slow.IsHungUpOn());
   // Only the beginning of a TLS handshake.
   HostilePeer half(address());

@@ -75,7 +75,7 @@ class HostilePeer {
     }
   }
   // The reason in the Goodbye.
-  std::string Farewell() {
+  std::string GoodbyeReason() {
     while (const std::optional<wire::Message> message = Hear()) {
       if (const auto* goodbye = std::get_if<wire::Goodbye>(&*message)) {
         return goodbye->why.message();

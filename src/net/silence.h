@@ -26,7 +26,7 @@ class Silence {
 
   void Heard(int64_t now_ns);
   // This machine did not run for `pause_ns`: silence in this time says nothing about the peer.
-  void Forgive(int64_t pause_ns) { heard_ns_ += pause_ns; }
+  void IgnorePause(int64_t pause_ns) { heard_ns_ += pause_ns; }
 
   int64_t limit_ns() const;
   // When the peer counts as failed, unless it is heard before.

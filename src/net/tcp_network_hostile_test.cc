@@ -80,7 +80,7 @@ TEST_F(HostileTest, Garbage) {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.NextU32());
     bytes.resize(std::max<size_t>(bytes.size(), wire::kHeaderBytes));
     eve.SendBytes(bytes);
-    EXPECT_THAT(eve.Farewell(), HasSubstr("another program"));
+    EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("another program"));
   }
   HostilePeer browser(address());
   browser.SendBytes(AsBytes("GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: x\r\n\r\n"));
@@ -92,7 +92,7 @@ TEST_F(HostileTest, GarbageAfterHello) {
   HostilePeer eve = Eve();
   eve.SendBytes(std::vector<uint8_t>(100, 0xff));
   EXPECT_THAT(DownReason(), HasSubstr("does not speak this protocol"));
-  EXPECT_THAT(eve.Farewell(), HasSubstr("does not speak this protocol"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("does not speak this protocol"));
   ExpectStillGood();
 }
 
@@ -104,7 +104,7 @@ TEST_F(HostileTest, FramesReplayedBeforeHello) {
         wire::Message(wire::Ping{1}), wire::Message(wire::Credit{1})}) {
     HostilePeer eve(address());
     eve.Say(message);
-    EXPECT_THAT(eve.Farewell(), HasSubstr("before Hello"));
+    EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("before Hello"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "nothing of that came through";
   ExpectStillGood();
@@ -148,7 +148,7 @@ TEST_F(HostileTest, DamagedFrames) {
   eve.SendBytes(frame.head);
   eve.SendBytes(frame.payload);
   EXPECT_THAT(DownReason(), HasSubstr("damaged on the way"));
-  EXPECT_THAT(eve.Farewell(), HasSubstr("damaged on the way"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("damaged on the way"));
 }
 
 TEST_F(HostileTest, ASecondHelloAndCreditThatWasNeverUsed) {
@@ -169,7 +169,7 @@ TEST_F(HostileTest, MoreThanItsCredit) {
     work.rows.resize(100'000);
     eve.Say(std::move(work));
   }
-  EXPECT_THAT(eve.Farewell(), HasSubstr("more than its credit of 1048576"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("more than its credit of 1048576"));
   // Messages within the limit are delivered.
   int messages = 0;
   for (;;) {
@@ -187,7 +187,7 @@ TEST_F(HostileTest, AnsweringForOthers) {
   own.node = ann_->self();
   HostilePeer eve(address());
   eve.Say(MakeHello(own));
-  EXPECT_THAT(eve.Farewell(), HasSubstr("this node's own identity"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("this node's own identity"));
 }
 
 TEST_F(HostileTest, FarAwayVersions) {
@@ -196,7 +196,7 @@ TEST_F(HostileTest, FarAwayVersions) {
   hello.newest_protocol = 106;
   HostilePeer eve(address());
   eve.Say(hello);
-  EXPECT_THAT(eve.Farewell(), HasSubstr("speaks protocols 1 to "));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("speaks protocols 1 to "));
   hello.oldest_protocol = 1;
   HostilePeer newer(address());
   newer.Say(hello);
@@ -234,7 +234,7 @@ TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
       slow.SendBytes(Bytes(hello.head).subspan(i, 1));
       SystemClock().SleepFor(3 * kNsPerMs);
     }
-    const std::string farewell = silent.Farewell();
+    const std::string farewell = silent.GoodbyeReason();
     if (!has_tls) {
       EXPECT_THAT(farewell, HasSubstr("it does not say Hello within 100 ms"));
     }

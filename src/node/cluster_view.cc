@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "net/nearest.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 
 namespace aster::node {
 
@@ -63,7 +63,7 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
 std::unique_ptr<ClusterView> ClusterView::TryAll(const cluster::Identity& identity,
                                                  std::span<const std::string> addresses,
                                                  Reasons& reasons) {
-  auto [answered, errors] = AskSoonest(
+  auto [answered, errors] = CallFastestAddress(
       addresses.size(), /*head_start_ns=*/0,
       [&](size_t i) {
         return rpc::ControlClient::Make(
@@ -177,7 +177,7 @@ void ClusterView::AskAbout(NodeView& view, int64_t patience_ns) const {
 void ClusterView::OfferWeights(std::span<const NodeView> nodes,
                                const rpc::WeightsOffer& offer) const {
   Together(nodes.size(), [&](size_t i) {
-    const Status told = AskAnywhere(
+    const Status told = CallMember(
         identity_, nodes[i].member,
         [&](rpc::ControlClient& client) -> Status { return client.OfferWeights(offer, kAnswerNs); },
         kAnswerNs);

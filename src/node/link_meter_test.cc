@@ -84,8 +84,8 @@ class MeteredLink : public testing::Test {
     members_[0].node = desk_.node;
     members_[1].node = lap_.node;
     members_[1].control_addresses = {link_->address()};
-    service_.hear_of_slow_link = [this](const cluster::NodeId& from) {
-      if (from == desk_.node) is_told_ = true;
+    service_.on_slow_link = [this](const cluster::NodeId& from) {
+      if (from == desk_.node) is_slow_reported_ = true;
     };
   }
 
@@ -113,7 +113,7 @@ class MeteredLink : public testing::Test {
       net::DelayingProxy::Start(server_->addresses().front(), {}).value();
   std::vector<cluster::Member> members_ = {Living(1), Living(2)};
   std::atomic<uint64_t> received_ = 0;
-  std::atomic<bool> is_told_ = false;  // lap knows that the direction from it is slow
+  std::atomic<bool> is_slow_reported_ = false;  // lap knows that the direction from it is slow
   const std::shared_ptr<net::PathRates> rates_ = std::make_shared<net::PathRates>();
   SystemClock clock_;
 };
@@ -143,7 +143,7 @@ TEST_F(MeteredLink, TwoBadMeasurementsCount) {
 TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   options.used_bytes = 1;
   const auto meter = Start(options);
   Await(*meter, IsFast);
@@ -153,17 +153,17 @@ TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
     clock_.SleepFor(10 * kNsPerMs);
   }
   EXPECT_LT(rates_->Of("127.0.0.1"), 400'000);
-  while (!is_told_) clock_.SleepFor(10 * kNsPerMs);
+  while (!is_slow_reported_) clock_.SleepFor(10 * kNsPerMs);
 }
 
-// One glance at a slow link does not fix its rate for ever.
+// One probe at a slow link does not fix its rate for ever.
 TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   options.used_bytes = 1;
-  options.glance_bytes = 50'000;
-  options.glance_share = 0;
+  options.probe_bytes = 50'000;
+  options.probe_share = 0;
   const auto meter = Start(options);
   Await(*meter, IsFast);
   const auto await_below = [&](double rate) {
@@ -190,13 +190,13 @@ TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
   Await(*meter, IsSlow);
 }
 
-// The glance's bytes wait too long behind the activations.
+// The probe's bytes wait too long behind the activations.
 TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   options.used_bytes = 1;
-  options.glance_bytes = 10'000;
+  options.probe_bytes = 10'000;
   const auto meter = Start(options);
   Await(*meter, IsFast);
   link_->Unplug();
@@ -209,7 +209,7 @@ TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
 TEST_F(MeteredLink, ThatIsUsedHasARateWithoutBeingSampled) {
   LinkMeterOptions options;
   options.sampled = 0;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   const auto meter = Start(options);
   while (meter->Of(lap_.node).round_trip_ns == 0) clock_.SleepFor(10 * kNsPerMs);
   EXPECT_EQ(meter->Of(lap_.node).bytes_per_s, 0);

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "net/nearest.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 #include "rpc/limits.h"
 
 namespace aster::node {
@@ -105,7 +105,7 @@ void Membership::Stop() {
   RememberPeers();
   // Nodes that do not hear it notice by themselves.
   for (const Member& member : farewells) {
-    (void)AskAnywhere(
+    (void)CallMember(
         identity_, member,
         [&](rpc::ControlClient& client) { return client.Exchange(goodbye, kGoodbyeNs); },
         kGoodbyeNs);
@@ -177,7 +177,7 @@ bool Membership::IsAliveAt(const std::string& address) const {
 
 void Membership::TalkTo(const cluster::Contact& contact) {
   const std::vector<std::string> addresses = ConnectedFirst(contact);
-  const auto [answered, errors] = AskSoonest(
+  const auto [answered, errors] = CallFastestAddress(
       addresses.size(), kHeadStartNs, [&](size_t i) { return ClientFor(contact, addresses[i]); },
       [&](rpc::ControlClient& client, size_t) -> Result<bool> {
         TRY(TalkThrough(client, contact));
@@ -232,7 +232,7 @@ void Membership::Complain(const std::string& address, const Error& why) {
   // Only seeds that a user typed; former nodes may be off.
   if (std::ranges::count(options_.seeds, address) == 0) return;
   const MutexLock lock(mu_);
-  if (stopping_ || !told_.insert(address).second) return;
+  if (stopping_ || !logged_seeds_.insert(address).second) return;
   log::Warn("--join: no node of the cluster answers there; retrying",
             {{"address", address}, {"why", why.message()}});
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "node/ask.h"
+#include "node/call_member.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ Result<std::vector<std::string>> AddressesOf(const cluster::Member& member) {
 
 }  // namespace
 
-bool MayBeElsewhere(const Error& error) {
+bool MayTryAnotherAddress(const Error& error) {
   switch (error.code()) {
     case Code::kUnavailable:
     case Code::kDeadlineExceeded:
@@ -36,7 +36,7 @@ Result<Answered<cluster::Description>> ReachMember(const cluster::Identity& iden
                                                    const cluster::Member& member,
                                                    int64_t patience_ns) {
   const std::vector<std::string> addresses = TRY(AddressesOf(member));
-  auto [reached, errors] = AskSoonest(
+  auto [reached, errors] = CallFastestAddress(
       addresses.size(), kHeadStartNs,
       [&](size_t i) {
         return rpc::ControlClient::Make(

@@ -26,7 +26,7 @@ namespace aster::node {
 inline constexpr int64_t kHeadStartNs = 300 * kNsPerMs;
 
 // Whether another address may help: the error says that no node was reached.
-bool MayBeElsewhere(const Error& error);
+bool MayTryAnotherAddress(const Error& error);
 
 // The answer, and which of the addresses gave it.
 template <typename Answer>
@@ -36,12 +36,13 @@ struct Answered {
   Answer answer;
 };
 
-// make(i) makes a client for address i; ask(client, i) returns a Result. It is called for the first
-// address, and if that fails or takes longer than the head start, for all others at the same time.
-// Returns the first answer; the errors are those of all addresses, or that of a node that refuses.
-template <typename Make, typename Ask>
-auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask& ask) {
-  using Answer = std::decay_t<decltype(*ask(std::declval<rpc::ControlClient&>(), size_t{}))>;
+// make(i) makes a client for address i; call(client, i) returns a Result. It is called for the
+// first address, and if that fails or takes longer than the head start, for all others at the same
+// time. Returns the first answer; the errors are those of all addresses, or that of a node that
+// refuses.
+template <typename Make, typename Call>
+auto CallFastestAddress(size_t count, int64_t head_start_ns, const Make& make, const Call& call) {
+  using Answer = std::decay_t<decltype(*call(std::declval<rpc::ControlClient&>(), size_t{}))>;
   using AllResult = std::pair<std::optional<Answered<Answer>>, std::vector<Error>>;
   Mutex mu;
   std::vector<std::shared_ptr<rpc::ControlClient>> clients(count);
@@ -61,13 +62,14 @@ auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask
                                    [&](size_t i) {
                                      auto client = client_of(i);
                                      if (client.ok()) {
-                                       answers[i].emplace(ask(**client, i));
+                                       answers[i].emplace(call(**client, i));
                                      } else {
                                        answers[i].emplace(client.error());
                                      }
                                      if (answers[i]->ok()) return Outcome::kArrived;
-                                     return MayBeElsewhere(answers[i]->error()) ? Outcome::kFailed
-                                                                                : Outcome::kRefused;
+                                     return MayTryAnotherAddress(answers[i]->error())
+                                                ? Outcome::kFailed
+                                                : Outcome::kRefused;
                                    },
                                .give_up =
                                    [&](size_t i) {
@@ -93,17 +95,17 @@ auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask
 Result<Answered<cluster::Description>> ReachMember(const cluster::Identity& identity,
                                                    const cluster::Member& member,
                                                    int64_t patience_ns);
-// Likewise, but does not ask a member that has only one address.
+// Likewise, but does not call a member that has only one address.
 Result<std::shared_ptr<rpc::ControlClient>> ClientOf(const cluster::Identity& identity,
                                                      const cluster::Member& member,
                                                      int64_t patience_ns);
 
-// ask(rpc::ControlClient&) gives a Result; it is called once.
-template <typename Ask>
-auto AskAnywhere(const cluster::Identity& identity, const cluster::Member& member, const Ask& ask,
-                 int64_t patience_ns = rpc::ControlClient::kCallNs)
-    -> decltype(ask(std::declval<rpc::ControlClient&>())) {
-  return ask(*TRY(ClientOf(identity, member, patience_ns)));
+// call(rpc::ControlClient&) gives a Result; it is called once.
+template <typename Call>
+auto CallMember(const cluster::Identity& identity, const cluster::Member& member, const Call& call,
+                int64_t patience_ns = rpc::ControlClient::kCallNs)
+    -> decltype(call(std::declval<rpc::ControlClient&>())) {
+  return call(*TRY(ClientOf(identity, member, patience_ns)));
 }
 
 }  // namespace aster::node

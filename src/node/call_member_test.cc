@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "node/ask.h"
+#include "node/call_member.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,9 +39,9 @@ cluster::Description Told(const std::string& version) {
   return description;
 }
 
-class AskTest : public testing::Test {
+class CallMemberTest : public testing::Test {
  protected:
-  AskTest() {
+  CallMemberTest() {
     service_.describe = [this]() -> Result<cluster::Description> {
       ++described_;
       return Told("there");
@@ -59,7 +59,7 @@ class AskTest : public testing::Test {
   cluster::Member member_;
 };
 
-TEST_F(AskTest, AddressesThatAreSilentAreNotWaitedFor) {
+TEST_F(CallMemberTest, AddressesThatAreSilentAreNotWaitedFor) {
   const auto server = rpc::StartServer(lap_, service_);
   for (int i = 0; i < 6; ++i) member_.control_addresses.push_back(silent_.Add());
   member_.control_addresses.push_back(server->addresses().front());
@@ -72,15 +72,15 @@ TEST_F(AskTest, AddressesThatAreSilentAreNotWaitedFor) {
     ++asked;
     return FailedPrecondition("not now");
   };
-  const auto status = AskAnywhere(
+  const auto status = CallMember(
       desk_, member_, [](rpc::ControlClient& client) { return client.GetStatus(); }, kForeverNs);
   EXPECT_EQ(status.error().code(), Code::kFailedPrecondition);
   EXPECT_EQ(asked, 1);
 }
 
-TEST_F(AskTest, AllAddressesAreAskedAtOnceWhereTheFirstFails) {
+TEST_F(CallMemberTest, AllAddressesAreAskedAtOnceWhereTheFirstFails) {
   std::latch all(5);
-  const auto [answered, errors] = AskSoonest(
+  const auto [answered, errors] = CallFastestAddress(
       6, kForeverNs,
       [&](size_t) {
         return rpc::ControlClient::Make(
@@ -95,7 +95,7 @@ TEST_F(AskTest, AllAddressesAreAskedAtOnceWhereTheFirstFails) {
   EXPECT_EQ(errors.back().message(), "5");
 }
 
-TEST_F(AskTest, AnotherMachineAtAnAddressIsNotTheOneThatIsAsked) {
+TEST_F(CallMemberTest, AnotherMachineAtAnAddressIsNotTheOneThatIsAsked) {
   rpc::ServiceForTest elsewhere;
   elsewhere.describe = []() -> Result<cluster::Description> { return Told("elsewhere"); };
   const auto server = rpc::StartServer(lap_, service_), wrong = rpc::StartServer(other_, elsewhere);
@@ -103,7 +103,7 @@ TEST_F(AskTest, AnotherMachineAtAnAddressIsNotTheOneThatIsAsked) {
   EXPECT_EQ(ReachMember(desk_, member_, kForeverNs)->answer.version, "there");
 }
 
-TEST_F(AskTest, WhoIsThereAndRefusesIsAskedAtNoOtherAddress) {
+TEST_F(CallMemberTest, WhoIsThereAndRefusesIsAskedAtNoOtherAddress) {
   service_.describe = [this]() -> Result<cluster::Description> {
     ++described_;
     return Error(Code::kPermissionDenied, "revoked");
@@ -114,10 +114,10 @@ TEST_F(AskTest, WhoIsThereAndRefusesIsAskedAtNoOtherAddress) {
   EXPECT_EQ(described_, 1);
 }
 
-TEST_F(AskTest, AMemberWithoutAnAddressIsNotReached) {
+TEST_F(CallMemberTest, AMemberWithoutAnAddressIsNotReached) {
   EXPECT_EQ(ReachMember(desk_, member_, kForeverNs).error().code(), Code::kUnavailable);
   const auto asked =
-      AskAnywhere(desk_, member_, [](rpc::ControlClient& client) { return client.GetStatus(); });
+      CallMember(desk_, member_, [](rpc::ControlClient& client) { return client.GetStatus(); });
   EXPECT_THAT(asked.error().message(), testing::HasSubstr("lap has no address"));
 }
 
