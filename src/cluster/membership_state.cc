@@ -313,7 +313,7 @@ void MembershipState::DoubtNow(MemberView& view, int64_t now_ns) {
   next_tick_ns_ = std::min(next_tick_ns_, now_ns + options_.gossip_interval_ns / 2);
 }
 
-void MembershipState::Heard(const NodeId& node) {
+void MembershipState::Reached(const NodeId& node) {
   const auto found = others_.find(node);
   if (found == others_.end() || !IsReachable(found->second.member.state)) return;
   found->second.has_failed = false;

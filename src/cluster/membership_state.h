@@ -135,7 +135,7 @@ class MembershipState {
   // The senders' doubts in received records, after Merge: doubted nodes are asked.
   void TakeDoubts(std::span<const Member> records, int64_t now_ns);
   // The node has answered, or asked.
-  void Heard(const NodeId& node);
+  void Reached(const NodeId& node);
   // The node was asked and did not answer.
   void Unanswered(const NodeId& node, int64_t now_ns);
 

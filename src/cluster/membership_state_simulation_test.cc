@@ -148,7 +148,7 @@ class Simulation {
 
   void Take(size_t index, const NodeId& from, const MemberTalk& talk) {
     ASSERT_TRUE(nodes_[index]->Merge(talk.members, now_ns_).ok());
-    nodes_[index]->Heard(from);
+    nodes_[index]->Reached(from);
     nodes_[index]->TakeDoubts(talk.members, now_ns_);
   }
 

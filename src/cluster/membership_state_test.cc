@@ -292,7 +292,7 @@ TEST_F(ManyMembers, WhatIsToldDoesNotGrowWithTheirNumber) {
 
 TEST_F(ManyMembers, SilenceAloneSaysNothing) {
   for (int i = 0; i < 100; ++i) {
-    for (const Contact& contact : state_.Tick(i * kNsPerSecond / 2)) state_.Heard(*contact.node);
+    for (const Contact& contact : state_.Tick(i * kNsPerSecond / 2)) state_.Reached(*contact.node);
   }
   for (const auto& [node, view] : state_.others())
     ASSERT_EQ(view.member.state, MemberState::kAlive) << view.member.name;

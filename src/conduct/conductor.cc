@@ -105,7 +105,7 @@ int64_t Conductor::next_tick_ns() const {
     return queue_.waiting().empty() ? next_ns : std::min(next_ns, plans_.open_at_ns());
   }
   next_ns = std::min(next_ns, route_->client.next_tick_ns());
-  if (!queue_.running().empty()) next_ns = std::min(next_ns, heard_ns_ + options_.stall_ns);
+  if (!queue_.running().empty()) next_ns = std::min(next_ns, last_message_ns_ + options_.stall_ns);
   for (const auto& live : queue_.running()) {
     next_ns = std::min(next_ns, route_->search.NextTickNs(*live));
   }
@@ -223,7 +223,7 @@ void Conductor::OnMessage(const wire::NodeId& from, const wire::Message& message
 void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   // Late messages of an earlier route are ignored.
   if (holds.route != route_->client.id()) return;
-  heard_ns_ = NowNs();
+  last_message_ns_ = NowNs();
   // The message is about the transfer of a session, refuses a segment, or is the reply to a Begin
   // or to KV rows of a request.
   if (route_->sequence && route_->sequence->OnHolds(from, holds)) return;
@@ -279,7 +279,7 @@ void Conductor::OnMissingRows(LiveRequest& live, const wire::Holds& holds) {
 
 void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
   if (done.route != route_->client.id() || !route_->client.IsEndOfPath(from)) return;
-  heard_ns_ = NowNs();
+  last_message_ns_ = NowNs();
   // The whole message is checked before any of it is used; an invalid one breaks the route.
   Status checked = route_->pipeline.Check(done);
   if (!checked.ok()) {
@@ -288,12 +288,12 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
   }
   const auto take = [this](const Segment& segment, const wire::SegmentResult& result,
                            std::span<const float> rows) { TakeResult(segment, result, rows); };
-  route_->pipeline.Take(done, arrived_ns != 0 ? arrived_ns : heard_ns_, take);
+  route_->pipeline.Take(done, arrived_ns != 0 ? arrived_ns : last_message_ns_, take);
 }
 
 void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   if (route_->sequence && route_->sequence->OnKvRows(from, rows)) {
-    heard_ns_ = NowNs();
+    last_message_ns_ = NowNs();
     return;
   }
   // Without a reply the node sends no more rows.

@@ -125,7 +125,7 @@ Status Connection::ReadFrames() {
   has_more_ = false;
   for (;;) {
     std::optional<FrameReader::Arrived> arrived = TRY(reader_.Next(*stream_, limits_));
-    if (reader_.read_bytes() > before_bytes) silence_.Heard(clock_.NowNs());
+    if (reader_.read_bytes() > before_bytes) silence_.OnReceived(clock_.NowNs());
     if (!arrived) return Ok();
     TRY(Handle(std::move(*arrived)));
     if (reader_.read_bytes() - before_bytes > kReadBytesPerStep) {

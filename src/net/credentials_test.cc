@@ -178,10 +178,10 @@ TEST_F(CertifiedTest, NodesOfTheFirstProtocolHearNothingElse) {
   ASSERT_EQ(Next(*ann_).kind, Event::Kind::kUp);
   ASSERT_TRUE(ann_->Send(NodeOf("bob"), wire::CloseRoute{5}).ok());
   // HostilePeer reads every version; checks that of the received frames.
-  const std::optional<wire::Message> greeting = old.HearMore();
+  const std::optional<wire::Message> greeting = old.ReceiveMore();
   ASSERT_TRUE(greeting && std::holds_alternative<wire::Hello>(*greeting));
   EXPECT_EQ(old.last_version(), 1);
-  const std::optional<wire::Message> message = old.HearMore();
+  const std::optional<wire::Message> message = old.ReceiveMore();
   ASSERT_TRUE(message && std::holds_alternative<wire::CloseRoute>(*message));
   EXPECT_EQ(old.last_version(), 1);
 }

@@ -53,7 +53,7 @@ class HostilePeer {
   }
 
   // The next message; nullopt after the other side has closed.
-  std::optional<wire::Message> Hear() {
+  std::optional<wire::Message> Receive() {
     for (;;) {
       Result<std::optional<FrameReader::Arrived>> arrived = reader_.Next(*stream_, {});
       if (!arrived.ok()) return std::nullopt;
@@ -68,15 +68,15 @@ class HostilePeer {
   // The version of the last frame.
   uint16_t last_version() const { return last_version_; }
   // The next message that is no heartbeat.
-  std::optional<wire::Message> HearMore() {
+  std::optional<wire::Message> ReceiveMore() {
     for (;;) {
-      std::optional<wire::Message> message = Hear();
+      std::optional<wire::Message> message = Receive();
       if (!message || !std::holds_alternative<wire::Ping>(*message)) return message;
     }
   }
   // The reason in the Goodbye.
   std::string GoodbyeReason() {
-    while (const std::optional<wire::Message> message = Hear()) {
+    while (const std::optional<wire::Message> message = Receive()) {
       if (const auto* goodbye = std::get_if<wire::Goodbye>(&*message)) {
         return goodbye->why.message();
       }
@@ -84,7 +84,7 @@ class HostilePeer {
     return "";
   }
   bool IsHungUpOn() {
-    while (Hear()) {
+    while (Receive()) {
     }
     return true;
   }

@@ -53,7 +53,7 @@ class HostileTest : public ::testing::Test {
   HostilePeer Eve() {
     HostilePeer eve(address());
     eve.Say(MakeHello(EveIntroduction()));
-    const std::optional<wire::Message> hello = eve.HearMore();
+    const std::optional<wire::Message> hello = eve.ReceiveMore();
     CHECK(hello && std::holds_alternative<wire::Hello>(*hello));
     CHECK(Next(*ann_).kind == Event::Kind::kUp);
     return eve;
@@ -200,7 +200,7 @@ TEST_F(HostileTest, FarAwayVersions) {
   hello.oldest_protocol = 1;
   HostilePeer newer(address());
   newer.Say(hello);
-  ASSERT_TRUE(newer.HearMore().has_value()) << "one version in common is enough";
+  ASSERT_TRUE(newer.ReceiveMore().has_value()) << "one version in common is enough";
 }
 
 TEST_F(HostileTest, TheOldestStrangerGoesWhenThereAreTooMany) {

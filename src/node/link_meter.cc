@@ -184,8 +184,8 @@ bool LinkMeter::Probe(const cluster::Member& member) {
 
 int64_t LinkMeter::ProbePauseNs(double bytes_per_s) const {
   if (bytes_per_s <= 0) return options_.probe_ns;
-  const double glance_s = static_cast<double>(options_.probe_bytes) / bytes_per_s;
-  const double pause_s = options_.probe_share * std::min(glance_s, 60.0);
+  const double probe_s = static_cast<double>(options_.probe_bytes) / bytes_per_s;
+  const double pause_s = options_.probe_share * std::min(probe_s, 60.0);
   return std::max(options_.probe_ns, static_cast<int64_t>(pause_s * kNsPerSecond));
 }
 
@@ -200,7 +200,7 @@ void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
   entry.tell_until_ns = clock_.NowNs() + kTellNs;
 }
 
-// Other traffic makes every probe at a slow link uncertain, so their geometric mean counts.
+// Other traffic makes every probe of a slow link uncertain, so their geometric mean counts.
 void LinkMeter::AdjustSlow(const cluster::NodeId& node, double bytes_per_s) {
   const MutexLock lock(mu_);
   Entry& entry = links_[node];

@@ -156,7 +156,7 @@ TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
   while (!is_slow_reported_) clock_.SleepFor(10 * kNsPerMs);
 }
 
-// One probe at a slow link does not fix its rate for ever.
+// One probe of a slow link does not fix its rate for ever.
 TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;

@@ -405,7 +405,7 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
         "end one of the two, and let its machine join with a code of its own",
         {{"address", *rival}});
   }
-  if (from) state_.Heard(*from);
+  if (from) state_.Reached(*from);
   state_.TakeDoubts(gossip.members, now_ns);
   // Certificates of unknown nodes are not kept: their number has no bound.
   certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });

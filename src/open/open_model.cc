@@ -209,11 +209,11 @@ class OpenedRoute final : public OpenedModel {
     opening_s_ = std::max(opening_s_, opened_s);
     return nodes_->PrepareTurn(turn, *conductor_, opening_s_);
   }
-  Result<Lookout> MakeLookout() const override {
-    Lookout lookout{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
-    lookout.wanted.replaces = true;
-    lookout.wanted.requests.clear();  // each look has its own
-    return lookout;
+  Result<PlanWatchPool> MakePlanWatchPool() const override {
+    PlanWatchPool watch_pool{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
+    watch_pool.wanted.replaces = true;
+    watch_pool.wanted.requests.clear();  // each look has its own
+    return watch_pool;
   }
   Status Save() override { return nodes_->SaveTrace(); }
 
@@ -237,7 +237,7 @@ Status OpenedModel::Rearrange(const NodePool& /*seen*/, NodeShares /*shares*/,
   return FailedPrecondition("the model is on no cluster");
 }
 
-Result<Lookout> OpenedModel::MakeLookout() const {
+Result<PlanWatchPool> OpenedModel::MakePlanWatchPool() const {
   return FailedPrecondition("the model is on no cluster");
 }
 

@@ -56,7 +56,7 @@ struct RouteNow {
   int64_t opening_ns = 0;                       // duration of opening the last route; 0: unknown
   bool follows = true;  // false: it is replaced only if a node of it is drained
 };
-struct Lookout {
+struct PlanWatchPool {
   std::unique_ptr<NodePool> pool;
   WantedPlan wanted;
 };
@@ -128,7 +128,7 @@ class OpenedModel {
     return std::optional<std::string>();
   }
   // What PlanWatch needs to look at the nodes on a thread of its own.
-  virtual Result<Lookout> MakeLookout() const;
+  virtual Result<PlanWatchPool> MakePlanWatchPool() const;
   // Later plans leave out these nodes, and no others; requests continue elsewhere. If the other
   // nodes cannot take over, nothing changes, and the error says why. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);

@@ -24,26 +24,27 @@ class PlanWatch {
   // thread has ended.
   using BetweenSteps = std::function<Status(const std::function<Status()>&)>;
   // Called in such a function: moves KV rows of kept conversations to the nodes of the plan.
-  using MoveKept = std::function<void()>;
+  using MoveConversations = std::function<void()>;
 
   // The model outlives it. If its plan was typed, the watch only replaces drained nodes.
-  PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps, MoveKept move_kept);
+  PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps,
+            MoveConversations move_conversations);
   ~PlanWatch();
   PlanWatch(const PlanWatch&) = delete;
   PlanWatch& operator=(const PlanWatch&) = delete;
 
  private:
   void Run() EXCLUDES(mu_);
-  Status Look(Lookout& lookout);
-  Status LookForBetter(Lookout& lookout, const RouteNow& now, int64_t now_ns);
-  Result<bool> LeaveDrained(Lookout& lookout, const RouteNow& now, int64_t now_ns);
-  void LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t now_ns);
+  Status Look(PlanWatchPool& watch_pool);
+  Status LookForBetter(PlanWatchPool& watch_pool, const RouteNow& now, int64_t now_ns);
+  Result<bool> LeaveDrained(PlanWatchPool& watch_pool, const RouteNow& now, int64_t now_ns);
+  void LearnPaces(const PlanWatchPool& watch_pool, const RouteNow& now, int64_t now_ns);
   bool Sleep(int64_t duration_ns) EXCLUDES(mu_);
 
   const std::string name_;
   OpenedModel& model_;
   const BetweenSteps between_steps_;
-  const MoveKept move_kept_;
+  const MoveConversations move_conversations_;
   SystemClock clock_;
   // Used by the watch's thread.
   plan::NodePaces paces_;

@@ -59,12 +59,12 @@ class WatchedModel final : public OpenedModel {
     for (const wire::NodeId& node : nodes) steps.push_back("left " + node.ToText());
     left.set_value();
   }
-  Result<Lookout> MakeLookout() const override {
+  Result<PlanWatchPool> MakePlanWatchPool() const override {
     auto pool = std::make_unique<FakePool>(memory_bytes_);
     if (is_drained_) pool->Drain(1);
-    Lookout lookout{.pool = std::move(pool), .wanted = WantedWithGroups()};
-    lookout.wanted.replaces = true;
-    return lookout;
+    PlanWatchPool watch_pool{.pool = std::move(pool), .wanted = WantedWithGroups()};
+    watch_pool.wanted.replaces = true;
+    return watch_pool;
   }
 
   const plan::Plan& plan() const { return now_.plan; }

@@ -129,7 +129,7 @@ Status AnswerLoop::EndLoading() {
   });
 }
 
-void AnswerLoop::MoveKept() {
+void AnswerLoop::MoveConversations() {
   // Sequences must not be released while one of them is computed.
   std::deque<engine::Sequence> moved = std::exchange(kept_, {});
   for (engine::Sequence& sequence : moved) {

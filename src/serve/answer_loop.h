@@ -83,7 +83,7 @@ class AnswerLoop {
 
   // Call it in CallBetweenSteps after a change of nodes: the new ones get the KV rows of the kept
   // conversations, from the nodes that have them, or compute them. Requests run meanwhile.
-  void MoveKept();
+  void MoveConversations();
 
   AnswerLoopState state() const EXCLUDES(mu_);
   size_t max_running() const { return options_.max_running; }

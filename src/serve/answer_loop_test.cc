@@ -140,7 +140,7 @@ TEST_F(AnswerLoopTest, KeptConversationsMove) {
   ask(1, 3);
   ask(2, 3);
   EXPECT_TRUE(loop.CallBetweenSteps([&] {
-                    loop.MoveKept();
+                    loop.MoveConversations();
                     return Ok();
                   })
                   .ok());

@@ -156,7 +156,7 @@ Result<Asked> ReadAsked(const RunOptions& options) {
 }
 
 // Always reported: it is not the conversation that was saved.
-void TellDamage(const LoadedSession& session, Console& console) {
+void WarnOfDamage(const LoadedSession& session, Console& console) {
   if (!session.damage.empty()) console.Complain("warning", Harmless(session.damage));
 }
 
@@ -177,7 +177,7 @@ Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelF
         TRY(SessionKeeper::Make(files, options.model, generator, clock, console));
     const LoadedSession session = TRY(keeper.Load(options.session, chat, options.text_alone));
     if (!options.quiet) console.Note(Harmless(session.said));
-    TellDamage(session, console);
+    WarnOfDamage(session, console);
   }
   return chat.Ask(asked.text, printer);
 }
@@ -300,7 +300,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
     if (!keeper.ok()) return keeper.error();
     const LoadedSession session = TRY(keeper->Load(options.session, chat, options.text_alone));
     console.Print("{}\n", Harmless(session.said));
-    TellDamage(session, console);
+    WarnOfDamage(session, console);
   }
   // The expected next turn: its question, after the cached text, and an answer as long as earlier
   // ones.
@@ -336,7 +336,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
            [&](const std::string& name) {
              return with_keeper([&](SessionKeeper& kept) -> Result<std::string> {
                LoadedSession session = TRY(kept.Load(name, chat, /*text_alone=*/true));
-               TellDamage(session, console);
+               WarnOfDamage(session, console);
                return std::move(session.said);
              });
            }},

@@ -24,14 +24,14 @@
 namespace aster::cli {
 
 // Safe for concurrent use.
-class SessionDesk final : public serve::SavedSessions {
+class SessionWorker final : public serve::SavedSessions {
  public:
   // A served model, whose sessions can be loaded.
   struct Model {
     std::string name;
     Hash128 fingerprint;
     kv::Layout layout;
-    // Both outlive the desk; the loop's thread is the generator's.
+    // Both outlive the worker; the loop's thread is the generator's.
     engine::Generator* generator;
     serve::AnswerLoop* loop;
   };
@@ -40,7 +40,7 @@ class SessionDesk final : public serve::SavedSessions {
                                const open::ModelOptions& options, engine::Generator& generator,
                                serve::AnswerLoop& loop);
 
-  explicit SessionDesk(std::vector<Model> models)
+  explicit SessionWorker(std::vector<Model> models)
       : models_(std::move(models)), thread_("requests for sessions") {}
 
   // Waits for accepted work, and refuses all other.
@@ -53,7 +53,8 @@ class SessionDesk final : public serve::SavedSessions {
 
  private:
   const Model* FindModel(const Hash128& fingerprint) const;
-  nlohmann::ordered_json ToldOf(nlohmann::ordered_json json, const disk::Session& session) const;
+  nlohmann::ordered_json ForClients(nlohmann::ordered_json json,
+                                    const disk::Session& session) const;
   Result<std::string> ListNow() const;
   Result<std::string> ShowNow(const std::string& name) const;
   Result<std::string> LoadNow(const std::string& name) const;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "open/last_views.h"
+#include "open/node_view_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ node::NodeView Answering(uint64_t uptime_ms) {
 }
 
 // The uptime in the node's last answer.
-std::optional<uint64_t> Completed(LastViews& last, const node::NodeView& view) {
+std::optional<uint64_t> Completed(NodeViewCache& last, const node::NodeView& view) {
   std::vector<node::NodeView> views = {view};
   last.Complete(views);
   if (!views.front().status) return std::nullopt;
@@ -37,8 +37,8 @@ std::optional<uint64_t> Completed(LastViews& last, const node::NodeView& view) {
   return views.front().status->uptime_ms;
 }
 
-TEST(LastViews, OfAUsedNodeThatIsSilentWhatItSaidLastCounts) {
-  LastViews last;
+TEST(NodeViewCache, OfAUsedNodeThatIsSilentWhatItSaidLastCounts) {
+  NodeViewCache last;
   last.SetUsed({kNode});
   EXPECT_EQ(Completed(last, Answering(1)), 1u);
   EXPECT_EQ(Completed(last, Answering(2)), 2u);
@@ -47,16 +47,16 @@ TEST(LastViews, OfAUsedNodeThatIsSilentWhatItSaidLastCounts) {
   EXPECT_EQ(Completed(last, Answering(3)), 3u);
 }
 
-TEST(LastViews, OneThatIsGoneIsGone) {
-  LastViews last;
+TEST(NodeViewCache, OneThatIsGoneIsGone) {
+  NodeViewCache last;
   last.SetUsed({kNode});
   Completed(last, Answering(1));
   EXPECT_EQ(Completed(last, Silent(MemberState::kDead)), std::nullopt);
   EXPECT_EQ(Completed(last, Silent(MemberState::kAlive)), std::nullopt);
 }
 
-TEST(LastViews, OneThatIsNotUsedHasToAnswer) {
-  LastViews last;
+TEST(NodeViewCache, OneThatIsNotUsedHasToAnswer) {
+  NodeViewCache last;
   EXPECT_EQ(Completed(last, Answering(1)), 1u);
   last.SetUsed({kNode});
   EXPECT_EQ(Completed(last, Silent(MemberState::kAlive)), std::nullopt);

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "open/last_views.h"
+#include "open/node_view_cache.h"
 
 #include <utility>
 
 namespace aster::open {
 
-void LastViews::Complete(std::vector<node::NodeView>& views) {
+void NodeViewCache::Complete(std::vector<node::NodeView>& views) {
   std::map<wire::NodeId, node::NodeView> last;
   for (node::NodeView& view : views) {
     const wire::NodeId& node = view.member.node;

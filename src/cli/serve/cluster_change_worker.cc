@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "cli/serve/cluster_desk.h"
+#include "cli/serve/cluster_change_worker.h"
 
 #include <fmt/format.h>
 
@@ -45,30 +45,30 @@ Result<std::string> RevokeNow(const std::string& text) {
 
 }  // namespace
 
-ClusterDesk::ClusterDesk(std::vector<Model> models)
+ClusterChangeWorker::ClusterChangeWorker(std::vector<Model> models)
     : models_(std::move(models)), thread_("changes of the cluster") {}
 
-void ClusterDesk::Invite(int64_t minutes, Done done) {
+void ClusterChangeWorker::Invite(int64_t minutes, Done done) {
   thread_.Add([minutes] { return InviteNow(minutes); }, std::move(done));
 }
 
-void ClusterDesk::Revoke(std::string node, Done done) {
+void ClusterChangeWorker::Revoke(std::string node, Done done) {
   thread_.Add([node = std::move(node)] { return RevokeNow(node); }, std::move(done));
 }
 
-void ClusterDesk::Drain(std::string node, bool is_drained, Done done) {
+void ClusterChangeWorker::Drain(std::string node, bool is_drained, Done done) {
   thread_.Add([this, node = std::move(node), is_drained] { return DrainNow(node, is_drained); },
               std::move(done));
 }
 
-std::vector<std::string> ClusterDesk::Drained() const {
+std::vector<std::string> ClusterChangeWorker::Drained() const {
   const MutexLock lock(mu_);
   std::vector<std::string> ids;
   for (const wire::NodeId& node : drained_) ids.push_back(node.value.ToHex());
   return ids;
 }
 
-Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drained) {
+Result<std::string> ClusterChangeWorker::DrainNow(const std::string& text, bool is_drained) {
   const OwnCluster own = TRY(LoadOwnCluster());
   const ChosenNode chosen = TRY(ChooseNode(TRY(own.home.LoadPeers()), text));
   std::vector<wire::NodeId> drained;
@@ -94,13 +94,13 @@ Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drain
   return ChangedJson(chosen, "drained", is_drained);
 }
 
-Status ClusterDesk::TellModels(const std::vector<wire::NodeId>& drained) {
+Status ClusterChangeWorker::TellModels(const std::vector<wire::NodeId>& drained) {
   for (const Model& model : models_) {
     // When this is reported, drained nodes may be switched off: so their KV rows of conversations
     // move first.
     const Status told = model.loop->CallBetweenSteps([&]() -> Status {
       TRY(model.opened->SetDrained(drained));
-      model.loop->MoveKept();
+      model.loop->MoveConversations();
       return Ok();
     });
     if (!told.ok()) return Error(told.error()).In(model.name);

@@ -14,7 +14,7 @@
 
 namespace aster::open {
 
-class LastViews {
+class NodeViewCache {
  public:
   // Sets the nodes of the present route.
   void SetUsed(std::set<wire::NodeId> nodes) { used_ = std::move(nodes); }

@@ -18,7 +18,7 @@
 namespace aster::cli {
 
 // Safe for concurrent use.
-class ClusterDesk final : public serve::ClusterChanges {
+class ClusterChangeWorker final : public serve::ClusterChanges {
  public:
   // A model of the server, and the loop whose thread runs it.
   struct Model {
@@ -28,7 +28,7 @@ class ClusterDesk final : public serve::ClusterChanges {
   };
 
   // Models and loops outlive it.
-  explicit ClusterDesk(std::vector<Model> models);
+  explicit ClusterChangeWorker(std::vector<Model> models);
 
   // Waits for accepted changes, and refuses all others. Their replies go to the HTTP server, which
   // ends after this.

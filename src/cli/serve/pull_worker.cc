@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "cli/serve/pull_desk.h"
+#include "cli/serve/pull_worker.h"
 
 #include <fmt/format.h>
 
@@ -52,11 +52,11 @@ std::string HowToServe(const std::string& name) {
 
 }  // namespace
 
-PullDesk::PullDesk() : thread_([this] { Run(); }) {}
+PullWorker::PullWorker() : thread_([this] { Run(); }) {}
 
-PullDesk::~PullDesk() { Stop(); }
+PullWorker::~PullWorker() { Stop(); }
 
-void PullDesk::Stop() {
+void PullWorker::Stop() {
   {
     const MutexLock lock(mu_);
     is_ending_ = true;
@@ -65,12 +65,12 @@ void PullDesk::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void PullDesk::Pull(std::string source, Listener listener) {
+void PullWorker::Pull(std::string source, Listener listener) {
   Error why = ResourceExhausted("too many pulls are waiting; try again later");
   {
     const MutexLock lock(mu_);
-    if (wishes_.size() < kMaxWaitingPulls && !is_ending_) {
-      wishes_.push_back({std::move(source), std::move(listener)});
+    if (queue_.size() < kMaxWaitingPulls && !is_ending_) {
+      queue_.push_back({std::move(source), std::move(listener)});
       changed_.NotifyAll();
       return;
     }
@@ -79,44 +79,45 @@ void PullDesk::Pull(std::string source, Listener listener) {
   listener.on_end(why);
 }
 
-void PullDesk::Run() {
+void PullWorker::Run() {
   for (;;) {
-    Wish wish;
+    QueuedPull queued;
     {
       const MutexLock lock(mu_);
-      while (wishes_.empty() && !is_ending_) changed_.Wait(mu_);
-      if (wishes_.empty()) return;
-      wish = std::move(wishes_.front());
-      wishes_.pop_front();
+      while (queue_.empty() && !is_ending_) changed_.Wait(mu_);
+      if (queue_.empty()) return;
+      queued = std::move(queue_.front());
+      queue_.pop_front();
     }
-    const Result<std::string> advice = PullNow(wish);
+    const Result<std::string> advice = PullNow(queued);
     log::Info("pull ended", {{"ok", advice.ok()}});
-    wish.listener.on_end(advice);
+    queued.listener.on_end(advice);
   }
 }
 
-Result<std::string> PullDesk::PullNow(const Wish& wish) const {
-  const auto is_cancelled = [this, &wish] { return is_ending_ || wish.listener.is_gone(); };
+Result<std::string> PullWorker::PullNow(const QueuedPull& queued) const {
+  const auto is_cancelled = [this, &queued] { return is_ending_ || queued.listener.is_gone(); };
   if (is_cancelled()) return Error(Code::kUnavailable, "the pull was ended");
   const std::string folder = TRY(pull::LibraryFolder());
   // Existing models have a name that is not a source.
-  if (std::ranges::find(open::BuiltinModels(), wish.source) != open::BuiltinModels().end())
-    return HowToServe(wish.source);
-  if (const auto here = pull::FindInLibrary(folder, wish.source); here.ok())
+  if (std::ranges::find(open::BuiltinModels(), queued.source) != open::BuiltinModels().end())
+    return HowToServe(queued.source);
+  if (const auto here = pull::FindInLibrary(folder, queued.source); here.ok())
     return HowToServe(here->name);
-  const pull::Source source = TRY(pull::ParseSource(AsSource(wish.source)));
+  const pull::Source source = TRY(pull::ParseSource(AsSource(queued.source)));
 
   CancellableClock clock(is_cancelled);
   const auto http = pull::MakeHttpClient(is_cancelled);
   pull::PullOptions options;
   options.folder = folder;
   options.hub = TRY(pull::Hub::FromEnvironment(/*token_path=*/""));
-  options.on_note = wish.listener.on_note;
-  options.on_progress = [&wish](const pull::RemoteFile& file, uint64_t done, uint64_t total) {
-    wish.listener.on_progress({.file = file.name,
-                               .digest = file.sha256.empty() ? file.name : "sha256:" + file.sha256,
-                               .done_bytes = done,
-                               .total_bytes = total});
+  options.on_note = queued.listener.on_note;
+  options.on_progress = [&queued](const pull::RemoteFile& file, uint64_t done, uint64_t total) {
+    queued.listener.on_progress(
+        {.file = file.name,
+         .digest = file.sha256.empty() ? file.name : "sha256:" + file.sha256,
+         .done_bytes = done,
+         .total_bytes = total});
   };
   const pull::Pulled pulled = TRY(pull::Pull(*http, source, clock, options));
   const std::string file = std::filesystem::path(pulled.paths.front()).filename().string();

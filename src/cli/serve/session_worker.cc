@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "cli/serve/session_desk.h"
+#include "cli/serve/session_worker.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ Status CheckName(const std::string& name) {
 // Loads the KV rows into the model's KV cache, one KV chunk between two of its steps, so that
 // answers continue meanwhile. `loaded`: the number of loaded positions, after an error, too.
 Status LoadRows(const disk::SessionFolder& folder, const disk::OpenSession& open,
-                const SessionDesk::Model& model, uint32_t& loaded) {
+                const SessionWorker::Model& model, uint32_t& loaded) {
   const disk::Session& session = open.session;
   if (!open.has_tokens) return *open.damage;
   if (session.model.layout != model.layout.digest()) {
@@ -72,26 +72,26 @@ Result<std::string> RemoveNow(const std::string& name) {
 
 }  // namespace
 
-void SessionDesk::List(Done done) {
+void SessionWorker::List(Done done) {
   thread_.Add([this] { return ListNow(); }, std::move(done));
 }
 
-void SessionDesk::Show(std::string name, Done done) {
+void SessionWorker::Show(std::string name, Done done) {
   thread_.Add([this, name = std::move(name)] { return ShowNow(name); }, std::move(done));
 }
 
-void SessionDesk::Remove(std::string name, Done done) {
+void SessionWorker::Remove(std::string name, Done done) {
   thread_.Add([name = std::move(name)] { return RemoveNow(name); }, std::move(done));
 }
 
-void SessionDesk::Load(std::string name, Done done) {
+void SessionWorker::Load(std::string name, Done done) {
   thread_.Add([this, name = std::move(name)] { return LoadNow(name); }, std::move(done));
 }
 
-Result<SessionDesk::Model> SessionDesk::ModelOf(std::string name, const Hash128& fingerprint,
-                                                const open::ModelOptions& options,
-                                                engine::Generator& generator,
-                                                serve::AnswerLoop& loop) {
+Result<SessionWorker::Model> SessionWorker::ModelOf(std::string name, const Hash128& fingerprint,
+                                                    const open::ModelOptions& options,
+                                                    engine::Generator& generator,
+                                                    serve::AnswerLoop& loop) {
   const model::Shape& shape = generator.shape();
   const engine::LocalModelOptions engine = TRY(options.ForEngine());
   return Model{.name = std::move(name),
@@ -102,13 +102,13 @@ Result<SessionDesk::Model> SessionDesk::ModelOf(std::string name, const Hash128&
                .loop = &loop};
 }
 
-const SessionDesk::Model* SessionDesk::FindModel(const Hash128& fingerprint) const {
+const SessionWorker::Model* SessionWorker::FindModel(const Hash128& fingerprint) const {
   const auto found = std::ranges::find(models_, fingerprint, &Model::fingerprint);
   return found == models_.end() ? nullptr : &*found;
 }
 
 // Clients do not learn the paths of files.
-ordered_json SessionDesk::ToldOf(ordered_json json, const disk::Session& session) const {
+ordered_json SessionWorker::ForClients(ordered_json json, const disk::Session& session) const {
   for (const char* key : {"path", "model_path"}) json.erase(key);
   if (!json.contains("fingerprint")) return json;
   const Model* const model = FindModel(session.model.fingerprint);
@@ -116,27 +116,27 @@ ordered_json SessionDesk::ToldOf(ordered_json json, const disk::Session& session
   return json;
 }
 
-Result<std::string> SessionDesk::ListNow() const {
+Result<std::string> SessionWorker::ListNow() const {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
   ordered_json data = ordered_json::array();
   for (disk::ListedSession& listed : TRY(folder.List())) {
     const ExaminedSession examined = ExamineSession(folder, std::move(listed), Look::kHeaders);
-    data.push_back(ToldOf(SessionJson(examined), examined.session()));
+    data.push_back(ForClients(SessionJson(examined), examined.session()));
   }
   return OneLine({{"object", "list"}, {"data", std::move(data)}});
 }
 
-Result<std::string> SessionDesk::ShowNow(const std::string& name) const {
+Result<std::string> SessionWorker::ShowNow(const std::string& name) const {
   TRY(CheckName(name));
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
   const ExaminedSession examined =
       ExamineSession(folder, TRY(FindSession(folder, name)), Look::kHeaders);
-  return OneLine(ToldOf(WholeSessionJson(examined), examined.session()));
+  return OneLine(ForClients(WholeSessionJson(examined), examined.session()));
 }
 
-Result<std::string> SessionDesk::LoadNow(const std::string& name) const {
+Result<std::string> SessionWorker::LoadNow(const std::string& name) const {
   TRY(CheckName(name));
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));

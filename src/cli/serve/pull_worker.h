@@ -16,12 +16,12 @@
 namespace aster::cli {
 
 // Safe for concurrent use.
-class PullDesk final : public serve::ModelPulls {
+class PullWorker final : public serve::ModelPulls {
  public:
-  PullDesk();
-  ~PullDesk() override;
-  PullDesk(const PullDesk&) = delete;
-  PullDesk& operator=(const PullDesk&) = delete;
+  PullWorker();
+  ~PullWorker() override;
+  PullWorker(const PullWorker&) = delete;
+  PullWorker& operator=(const PullWorker&) = delete;
 
   // Ends the running pull (its bytes are kept for the next one), and refuses all others.
   void Stop() EXCLUDES(mu_);
@@ -29,18 +29,18 @@ class PullDesk final : public serve::ModelPulls {
   void Pull(std::string source, Listener listener) override EXCLUDES(mu_);
 
  private:
-  struct Wish {
+  struct QueuedPull {
     std::string source;
     Listener listener;
   };
 
   void Run() EXCLUDES(mu_);
-  Result<std::string> PullNow(const Wish& wish) const;
+  Result<std::string> PullNow(const QueuedPull& queued) const;
 
   std::atomic<bool> is_ending_ = false;
   Mutex mu_;
   CondVar changed_;
-  std::deque<Wish> wishes_ GUARDED_BY(mu_);  // waiting ones
+  std::deque<QueuedPull> queue_ GUARDED_BY(mu_);  // waiting ones
   std::thread thread_;
 };
 
