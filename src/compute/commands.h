@@ -99,7 +99,7 @@ struct PageSpan {
   bool is_block = false;  // each of its rows sees all that the last one sees
 
   // The position up to which row `i` of it sees.
-  uint32_t SightOf(uint32_t i) const { return position + (is_block ? count - 1 : i); }
+  uint32_t LastVisibleOf(uint32_t i) const { return position + (is_block ? count - 1 : i); }
 };
 
 // One stream of one layer in the pages of the batch's sequences.

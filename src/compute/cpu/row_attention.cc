@@ -93,7 +93,7 @@ void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& ro
   const kv::PageTable& table = *task.span->table;
   const uint32_t layer = at_->pages.layer;
   const size_t row_bytes = kernels::LatentRowBytes(at_->format);
-  const uint32_t end = task.span->SightOf(task.token) + 1;
+  const uint32_t end = task.span->LastVisibleOf(task.token) + 1;
   rows.clear();
   for (uint32_t p = end - std::min(end, at_->window); p < end; ++p) {
     rows.push_back(HostPage(table.Page(layer, p / kPage, at_->pages.stream)) +
@@ -135,7 +135,7 @@ void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
   std::fill_n(at.values, lanes * dim, 0.0f);
   const kernels::LatentState state{.max = at.max, .sum = at.sum, .values = at.values};
   const size_t stride = RowStride(dim);
-  const size_t window = std::min(task.span->SightOf(task.token) + 1, at_->window);
+  const size_t window = std::min(task.span->LastVisibleOf(task.token) + 1, at_->window);
   for (size_t begin = 0; begin < scratch.rows.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, scratch.rows.size() - begin);
     // Rows of the window come first.

@@ -93,7 +93,7 @@ void AddSeen(const compute::RowAttention& attention, const PageSpan& span, SeenR
   const uint32_t far_pages = PagesFor(far_rows(end), far);
   AddPages(far, span, 0, far_pages, far_pages, seen.pages);
   for (uint32_t i = 0; i < span.count; ++i) {
-    const uint32_t past = span.SightOf(i) + 1;
+    const uint32_t past = span.LastVisibleOf(i) + 1;
     const bool is_chosen = !attention.chosen.empty() && far_rows(past) > attention.top;
     seen.tokens[span.first_row + i] = {.begin = past - std::min(past, attention.window),
                                        .window = std::min(past, attention.window),
