@@ -257,15 +257,15 @@ struct RowRanking {
 
 // Attention over rows that are both keys and values: those of a window, then compressed ones.
 struct RowAttention {
-  PagesOf pages;        // of the window
-  uint32_t window;      // rows that are always seen; 0: none
-  uint32_t far_layer;   // of compressed rows
-  uint32_t far_stream;  // of compressed rows
-  uint32_t ratio;       // of compressed rows; 0: there are none
-  uint32_t top;         // of RowRanking
-  Tensor chosen;        // by RowRanking; none: all are seen
+  PagesOf pages;               // of the window
+  uint32_t window;             // rows that are always seen; 0: none
+  uint32_t compressed_layer;   // of compressed rows
+  uint32_t compressed_stream;  // of compressed rows
+  uint32_t ratio;              // of compressed rows; 0: there are none
+  uint32_t top;                // of RowRanking
+  Tensor chosen;               // by RowRanking; none: all are seen
   kernels::LatentFormat format;
-  kernels::LatentFormat far_format;
+  kernels::LatentFormat compressed_format;
   size_t head_count;
   float scale;     // of scores
   Tensor queries;  // [rows, head_count * dim], turned to their positions

@@ -272,17 +272,16 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
 INSTANTIATE_TEST_SUITE_P(
     OfRoutes, EveryDrafter,
     testing::Values(
-        DraftCase{"0:out", DraftKind::kNgram}, DraftCase{"0:out", DraftKind::kNextTokens},
+        DraftCase{"0:out", DraftKind::kNgram}, DraftCase{"0:out", DraftKind::kMtp},
         DraftCase{"0:out", DraftKind::kModel}, DraftCase{"0:1,2:out", DraftKind::kNgram},
-        DraftCase{"0:1,2:out", DraftKind::kNextTokens}, DraftCase{"0:1,2:out", DraftKind::kModel},
+        DraftCase{"0:1,2:out", DraftKind::kMtp}, DraftCase{"0:1,2:out", DraftKind::kModel},
         DraftCase{"0:0,1:1,2:2,3:out", DraftKind::kModel},
-        DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens},
-        DraftCase{"a+b=0:out", DraftKind::kNextTokens},
+        DraftCase{"b=0:1,a=2:out", DraftKind::kMtp}, DraftCase{"a+b=0:out", DraftKind::kMtp},
         DraftCase{"a=0:1,b=2:out decode c=0:1,d=2:out", DraftKind::kModel},
-        DraftCase{"a=0:1,b=2:out decode b=0:1,a=2:out", DraftKind::kNextTokens},
+        DraftCase{"a=0:1,b=2:out decode b=0:1,a=2:out", DraftKind::kMtp},
         DraftCase{"a=0:2,b=3:out decode a=0:1,c=2:out", DraftKind::kNgram},
         DraftCase{"a=0:1,b=2:out decode c", DraftKind::kModel},
-        DraftCase{"a=0:1,b+c=2:out", DraftKind::kNextTokens}));
+        DraftCase{"a=0:1,b+c=2:out", DraftKind::kMtp}));
 
 }  // namespace
 }  // namespace aster::conduct

@@ -173,7 +173,7 @@ TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
   // On nodes that do not take frames ahead, all draft tokens are in one frame.
   network_.protocol = wire::kGroupProtocol;
   engine::Request request;
-  request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 4};
+  request.draft = {.kind = engine::DraftKind::kMtp, .most = 4};
   LiveRequest& live = Add(19, std::move(request));
   TakeFirstToken(live, 3);
   live.sent = 19;
@@ -202,7 +202,7 @@ class PipelineAheadTest : public PipelineTest {
     const std::vector<wire::Hop> hops(2, {.queue_ns = 0, .compute_ns = 100, .bytes_out = 0});
     frame_times_.Learn(1, hops, 400);
     engine::Request request;
-    request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 8};
+    request.draft = {.kind = engine::DraftKind::kMtp, .most = 8};
     request.stop_tokens = {7};
     live_ = &Add(19, std::move(request));
     TakeFirstToken(*live_, 3);

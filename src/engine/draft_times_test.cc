@@ -424,7 +424,7 @@ int LateDrafts(int64_t draft_ns, bool has_clock) {
   int late = 0;
   for (int answer = 0; answer < 4; ++answer) {
     Speculation speculation(std::make_unique<Slow>(clock, draft_ns),
-                            {.kind = DraftKind::kNextTokens, .most = 3}, 300, watch);
+                            {.kind = DraftKind::kMtp, .most = 3}, 300, watch);
     for (int step = 0; step < 100; ++step) {
       const auto drafts = static_cast<uint32_t>(speculation.Propose(history, 8).size());
       clock.AdvanceBy(1'000'000);

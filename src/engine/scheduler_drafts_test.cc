@@ -28,7 +28,7 @@ class SchedulerDrafts : public testing::Test {
     text.insert(text.end(), expected_.tokens.begin(), expected_.tokens.end());
     source_.Expect(sequence_, std::move(text));
     request.sequence = &sequence_;
-    request.draft = {.kind = DraftKind::kNextTokens, .most = 8};
+    request.draft = {.kind = DraftKind::kMtp, .most = 8};
     return request;
   }
   void Run() {
@@ -104,7 +104,7 @@ TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
     request.sampling.temperature = 0;
     request.max_tokens = 12;
     request.sequence = sequences[i];
-    if (i == 0) request.draft = {.kind = DraftKind::kNextTokens, .most = 8};
+    if (i == 0) request.draft = {.kind = DraftKind::kMtp, .most = 8};
     listeners[i].Attach(request);
     ASSERT_TRUE(scheduler.Submit(std::move(request)).ok());
   }

@@ -106,7 +106,7 @@ class World {
     client.arrives_at = Chance(2) ? 0 : Below(40);
     if (Chance(3)) request.sampling.top_logprobs = 1 + Below(3);
     if (Chance(2)) {
-      const DraftKind kinds[] = {DraftKind::kNgram, DraftKind::kNextTokens, DraftKind::kModel};
+      const DraftKind kinds[] = {DraftKind::kNgram, DraftKind::kMtp, DraftKind::kModel};
       request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(Chance(2) ? 4 : kMostDrafts)};
     }
     if (Chance(6)) client.cancelled_at = client.arrives_at + 1 + Below(20);

@@ -92,7 +92,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                .drafter_layer = DrafterLayerOf(files)};
   // An MTP block may be in a file of its own, which the metadata do not mention.
   if (const model::Support support = model::CheckSupport(files); support.shape) {
-    route_model.shape.next_layers = support.shape->next_layers;
+    route_model.shape.mtp_layers = support.shape->mtp_layers;
   }
   conduct::RouteOptions route;
   route.encoding = TRY(stage::ParseRowEncoding(cluster.rows));

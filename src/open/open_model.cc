@@ -274,7 +274,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
   auto kv_cache = TRY(options.model->kv_cache.Open());
   auto model = TRY(LoadModel(files, *options.model, reporter,
                              {.store = kv_cache, .is_kept = options.is_kept, .drafter = drafter}));
-  if (drafter != nullptr && model->weights().next == nullptr) TRY(model->drafter().In("--draft"));
+  if (drafter != nullptr && model->weights().mtp == nullptr) TRY(model->drafter().In("--draft"));
   return std::unique_ptr<OpenedModel>(std::make_unique<OpenedLocalModel>(
       std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,

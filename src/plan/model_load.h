@@ -25,7 +25,7 @@ struct ModelLoad {
   std::vector<bool> may_begin;  // whether a slice can begin with this layer; empty: all can
   uint64_t embedding_bytes = 0;
   uint64_t head_bytes = 0;
-  uint64_t next_bytes = 0;          // part of these: an MTP block, which not every token reads
+  uint64_t mtp_bytes = 0;           // part of these: an MTP block, which not every token reads
   bool tied_head = false;           // the head is the embedding tensor
   uint64_t kv_bytes_per_layer = 0;  // of KV cache
   double flops_per_layer = 0;       // of one token, with its attention to `context` others

@@ -121,7 +121,7 @@ void StageMemory::ShareRows(std::span<const int32_t> tokens, kv::PageTable& tabl
 std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
     const wire::Begin& begin, const engine::SamplingOptions& sampling) {
   const auto kind = static_cast<engine::DraftKind>(begin.draft_kind);
-  const bool is_known = kind == engine::DraftKind::kNgram || kind == engine::DraftKind::kNextTokens;
+  const bool is_known = kind == engine::DraftKind::kNgram || kind == engine::DraftKind::kMtp;
   const uint32_t most = std::min<uint32_t>(begin.draft_most, engine::kMostDrafts);
   if (proposers_ == nullptr || !is_known || most == 0) return nullptr;
   engine::Request request;

@@ -211,7 +211,7 @@ class DraftedLine {
     options.proposers = &slow_;
     options.direct_tokens = 0;
     plan::RouteModel model = plan::TestModel::Get().route_model();
-    model.shape.next_layers = 1;
+    model.shape.mtp_layers = 1;
     conductor_ = std::make_unique<conduct::Conductor>(*front_, model, nullptr, plan, options);
   }
   ~DraftedLine() { conductor_.reset(); }
@@ -374,7 +374,7 @@ TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
   Asked asked{"a=0:1,b=2:out", 1, 70, DraftKind::kModel};
   asked.decode = "c=0:1,d=2:out";
   EXPECT_GT(GainOf(asked), 1.4);
-  asked.kind = DraftKind::kNextTokens;
+  asked.kind = DraftKind::kMtp;
   EXPECT_GT(GainOf(asked), 1.2);
   engine::OracleProposers proposers(asked.right);
   std::vector<std::vector<int32_t>> texts;
@@ -388,7 +388,7 @@ TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
 }
 
 TEST(DraftsAhead, TheBlockBesideTheHeadFillsThemToo) {
-  EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kNextTokens}), 1.2);
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kMtp}), 1.2);
 }
 
 TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
@@ -398,7 +398,7 @@ TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
     }
     EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, right, DraftKind::kModel}), 0.98);
   }
-  EXPECT_GT(GainOf({"0:1,2:out", 1, 5, DraftKind::kNextTokens}), 0.98);
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 5, DraftKind::kMtp}), 0.98);
   // A node that would go on by itself is asked for every token only where draft tokens pay.
   for (const uint32_t right : {0U, 20U}) {
     Asked asked{"0:out", 1, right, DraftKind::kModel};

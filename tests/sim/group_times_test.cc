@@ -58,7 +58,7 @@ std::vector<Stand> Stands() {
   Shape mixture = Wide(model::SmallShape(Arch::kQwen3Moe));
   Shape latent = model::ShapeOfPreset("flash-shape-tiny").value();
   latent.vocab_size = 320;
-  latent.next_layers = 0;
+  latent.mtp_layers = 0;
   latent.layer_count = 4;
   latent.latent.ratios = {0, 4, 128, 4};
   latent.head_count = 8;

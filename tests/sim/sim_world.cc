@@ -61,7 +61,7 @@ engine::LocalModel& WholeModel(plan::TestModel& model, const model::MemoryOption
 
 // The model, with a block for guesses as far as anybody can see: its stages ask the prophet.
 plan::RouteModel WithDrafter(plan::RouteModel model) {
-  model.shape.next_layers = 1;
+  model.shape.mtp_layers = 1;
   return model;
 }
 
@@ -275,7 +275,7 @@ void World::AddVisitor() {
   visitor.rounds = 1 + Below(3);
   if (Chance(2)) {
     const engine::DraftKind kinds[] = {engine::DraftKind::kNgram, engine::DraftKind::kModel,
-                                       engine::DraftKind::kNextTokens};
+                                       engine::DraftKind::kMtp};
     request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(6)};
     // Answers that are long enough for several frames of draft tokens in flight.
     if (kv_bytes_ >= kPlentyBytes && Chance(2)) request.max_tokens = 20 + Below(30);

@@ -101,19 +101,20 @@ void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& ro
   }
   if (at_->ratio == 0) return;
   const uint32_t rows_per_page = kPage / at_->ratio;
-  const size_t far_bytes = kernels::LatentRowBytes(at_->far_format);
+  const size_t compressed_bytes = kernels::LatentRowBytes(at_->compressed_format);
   const auto add = [&](uint32_t row) {
-    rows.push_back(HostPage(table.Page(at_->far_layer, row / rows_per_page, at_->far_stream)) +
-                   row % rows_per_page * far_bytes);
+    rows.push_back(
+        HostPage(table.Page(at_->compressed_layer, row / rows_per_page, at_->compressed_stream)) +
+        row % rows_per_page * compressed_bytes);
   };
-  const uint32_t far_count = end / at_->ratio;
-  if (!at_->chosen.empty() && far_count > at_->top) {
+  const uint32_t compressed_count = end / at_->ratio;
+  if (!at_->chosen.empty() && compressed_count > at_->top) {
     const size_t batch_row = size_t{task.span->first_row} + task.token;
     const int32_t* const chosen = Integers(at_->chosen) + batch_row * at_->chosen.stride;
     for (uint32_t i = 0; i < at_->top; ++i) add(static_cast<uint32_t>(chosen[i]));
     return;
   }
-  for (uint32_t row = 0; row < far_count; ++row) add(row);
+  for (uint32_t row = 0; row < compressed_count; ++row) add(row);
 }
 
 void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
@@ -142,7 +143,8 @@ void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
     const size_t near = std::min(count, window - std::min(window, begin));
     const uint8_t* const* const rows = scratch.rows.data() + begin;
     table.decode(at_->format, rows, near, at.rows, stride);
-    table.decode(at_->far_format, rows + near, count - near, at.rows + near * stride, stride);
+    table.decode(at_->compressed_format, rows + near, count - near, at.rows + near * stride,
+                 stride);
     table.multiply({.a = at.rows,
                     .a_row = stride,
                     .a_step = 1,

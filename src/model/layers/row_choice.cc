@@ -16,8 +16,8 @@ constexpr float kNormEpsilon = 1e-6f;
 RowChoice::RowChoice(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
     : shape_(shape),
       format_(MlaIndexFormat(shape)),
-      turns_(shape.index_turns_halves() ? kernels::RopeLayout::kHalves
-                                        : kernels::RopeLayout::kAdjacent),
+      turns_(shape.index_rope_pairs_halves() ? kernels::RopeLayout::kHalves
+                                             : kernels::RopeLayout::kAdjacent),
       backend_(backend),
       commands_(commands) {}
 

@@ -36,7 +36,7 @@ uint64_t PartBytes::Of(const PartRanges& own, bool is_leader, uint64_t experts) 
 PartBytes PartBytesOf(const Shape& shape, const TensorSpec& tensor, uint64_t bytes,
                       bool owns_experts) {
   PartBytes all;
-  if (IsOfNextBlock(tensor)) {
+  if (IsOfMtpBlock(tensor)) {
     all.leader = bytes;
     return all;
   }
@@ -59,7 +59,7 @@ PartBytes PartBytesOf(const Shape& shape, const TensorSpec& tensor, uint64_t byt
     all.each[i] = bytes / tensor.dims[dimension] * rows;
   }
   // For an MTP block the leader has the whole head beside its own rows.
-  if (shape.next_layers > 0 && tensor.name == "output.weight") all.leader = bytes;
+  if (shape.mtp_layers > 0 && tensor.name == "output.weight") all.leader = bytes;
   return all;
 }
 

@@ -21,9 +21,9 @@ using reference::Add;
 using reference::Gelu;
 using reference::Multiply;
 using reference::Normalise;
+using reference::Rotate;
 using reference::Row;
 using reference::Scale;
-using reference::Turn;
 using reference::Weights;
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
@@ -140,7 +140,7 @@ class Reference {
       if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
       const Rope& rope =
           shape_.arch == Arch::kGemma3 && HasWindow() ? shape_.window_rope : shape_.rope;
-      Turn(head, rope, factors_, IsLlamaLike(), position);
+      Rotate(head, rope, factors_, IsLlamaLike(), position);
     }
   }
 
@@ -169,8 +169,8 @@ class Reference {
     Scale(value, double{shape_.kinds.value_scale});
     for (Row* rows : {&query, &key}) {
       for (size_t i = 0; i < rows->size(); i += dim)
-        Turn(std::span(*rows).subspan(i, dim), has_window ? shape_.window_rope : shape_.rope, {},
-             false, position);
+        Rotate(std::span(*rows).subspan(i, dim), has_window ? shape_.window_rope : shape_.rope, {},
+               false, position);
     }
     keys_[layer_].push_back(std::move(key));
     values_[layer_].push_back(std::move(value));
@@ -329,11 +329,11 @@ class Reference {
     Row query = SharedRowQuery(x, of_head);
     for (size_t head = 0; head < shape_.head_count; ++head) {
       const std::span<double> part(query.data() + head * of_head + still, turning);
-      Turn(part, unscaled, {}, true, position);
+      Rotate(part, unscaled, {}, true, position);
     }
     Row row = Multiply(Layer("attn_kv_a_mqa.weight"), x, rank + turning);
     Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
-    Turn(std::span(row).subspan(rank), unscaled, {}, true, position);
+    Rotate(std::span(row).subspan(rank), unscaled, {}, true, position);
     keys_[layer_].push_back(std::move(row));
     if (HasIndex()) ChooseRows(x, unscaled, position);
     Row out;
@@ -366,11 +366,11 @@ class Reference {
     Row row = Multiply(Layer("indexer.attn_k.weight"), x, dim);
     reference::NormaliseLayer(row, Layer("indexer.k_norm.weight"), Layer("indexer.k_norm.bias"));
     const bool adjacent = shape_.arch == Arch::kGlmDsa;  // or by halves
-    Turn(row, unscaled, {}, adjacent, position);
+    Rotate(row, unscaled, {}, adjacent, position);
     values_[layer_].push_back(std::move(row));
     Row query = Multiply(Layer("indexer.attn_q_b.weight"), LowQuery(x), heads * dim);
     for (size_t head = 0; head < heads; ++head)
-      Turn(std::span(query).subspan(head * dim, dim), unscaled, {}, adjacent, position);
+      Rotate(std::span(query).subspan(head * dim, dim), unscaled, {}, adjacent, position);
     const Row shares = Multiply(Layer("indexer.proj.weight"), x, heads);
     std::vector<std::pair<double, size_t>> ranks;  // negative
     for (const Row& other : values_[layer_]) {

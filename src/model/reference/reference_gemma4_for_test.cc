@@ -20,9 +20,9 @@ using reference::Add;
 using reference::Gelu;
 using reference::Multiply;
 using reference::Normalise;
+using reference::Rotate;
 using reference::Row;
 using reference::Scale;
-using reference::Turn;
 using reference::Weights;
 
 class Gemma4 {
@@ -88,7 +88,7 @@ class Gemma4 {
     for (size_t i = 0; i < rows.size(); i += dim) {
       const std::span<double> head(rows.data() + i, dim);
       Normalise(head, norm, shape_.norm_epsilon);
-      if (turns) Turn(head, rope, SeesAll(layer_) ? factors_ : none, false, position_);
+      if (turns) Rotate(head, rope, SeesAll(layer_) ? factors_ : none, false, position_);
     }
   }
 

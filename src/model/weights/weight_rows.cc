@@ -81,7 +81,7 @@ Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<floa
   return PackFloats(tensor, values, backend);
 }
 
-Result<compute::Matrix> PackTurned(const gguf::Tensor& tensor, compute::Backend& backend) {
+Result<compute::Matrix> PackTransposed(const gguf::Tensor& tensor, compute::Backend& backend) {
   std::vector<float> values(tensor.dims[0] * tensor.dims[1]);
   TRY(quant::Dequantize(tensor.type, tensor.data, values).In(std::string(tensor.name)));
   std::vector<uint16_t> halves;

@@ -251,7 +251,7 @@ MUTATIONS = [
      "BITS(root(least))"),
     ("GapsAreCopied", "copy_rows", "rows with gaps", "copy_rows.comp", "row * push.from_stride", "row * push.columns"),
     ("CompressedRowsAreReadAsOthers", "attend_latent", "shared row attention", "attend_latent.comp",
-     "kFarFormat == kFormat || i < near", "true"),
+     "kCompressedFormat == kFormat || i < near", "true"),
     ("AWindowEndsWithItsBlock", "attend_latent", "shared row attention", "attend_latent.comp",
      "near = token.window - min(token.window, begin);", "near = token.window;"),
     ("GivenBlocksAreTheFirst", "rank_rows", "blocks of rows", "ranks.glsl", "if (task.all_rows == 0u) return i;",

@@ -68,10 +68,10 @@ struct AttendLatentPush {
   float factor;
   uint32_t row_bytes;
   uint32_t still;
-  uint32_t far_rows_of_page;
+  uint32_t compressed_rows_of_page;
   uint32_t chosen_stride;
-  uint32_t far_row_bytes;
-  uint32_t far_still;
+  uint32_t compressed_row_bytes;
+  uint32_t compressed_still;
 };
 
 uint32_t FittingRows(uint32_t dim, uint32_t most) {
@@ -136,14 +136,14 @@ Status RecordAttendLatent(Kernels& kernels, Commands& commands, const AttendLate
                               job.factor,
                               RowBytes(job.format),
                               static_cast<uint32_t>(job.format.still),
-                              job.far_rows_of_page,
+                              job.compressed_rows_of_page,
                               job.chosen_stride,
-                              RowBytes(job.far_format),
-                              static_cast<uint32_t>(job.far_format.still)};
+                              RowBytes(job.compressed_format),
+                              static_cast<uint32_t>(job.compressed_format.still)};
   const uint32_t heads = HeadsTogether(kernels, job, dim);
   return kernels.Record(commands, "attend_latent",
                         {static_cast<uint32_t>(job.format.type), dim, heads,
-                         static_cast<uint32_t>(job.far_format.type)},
+                         static_cast<uint32_t>(job.compressed_format.type)},
                         push, {.x = job.token_count, .y = DivideRoundingUp(job.heads, heads)});
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "model/drafters/next_tokens.h"
+#include "model/drafters/mtp_block.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ double Distance(std::span<const float> logits, const std::vector<double>& refere
 }
 
 // A model with its MTP block, and the streams of every token of a text.
-class Next : public testing::Test {
+class Mtp : public testing::Test {
  protected:
   void SetUp() override {
     kv::PageTable table = runner_.NewTable();
@@ -50,56 +50,56 @@ class Next : public testing::Test {
   Runner runner_{model_.files(), Slice::Whole(shape_), 1, kernels::FastestIsa(), memory_};
   const std::vector<int32_t> tokens_ = RandomTokens(200, shape_.vocab_size);
   std::vector<float> streams_;  // [tokens, hidden_width]
-  const kv::Layout layout_ = MakeNextLayout(shape_, memory_, Hash128{1, 2}).value();
+  const kv::Layout layout_ = MakeMtpLayout(shape_, memory_, Hash128{1, 2}).value();
   kv::Pool pages_{uint64_t{1} << 28};
-  NextTokens next_{runner_.weights(), memory_, runner_.backend()};
+  MtpBlock mtp_{runner_.weights(), memory_, runner_.backend()};
 };
 
-TEST_F(Next, DraftsAgreeWithTheirDescription) {
+TEST_F(Mtp, DraftsAgreeWithTheirDescription) {
   kv::PageTable table = NewTable();
   const std::span<const int32_t> behind = std::span(tokens_).subspan(1);
   const Output output =
-      next_.Run(table, behind, StreamsBehind(0), RowsOf::kModel, Wanted::kAll).value();
+      mtp_.Run(table, behind, StreamsBehind(0), RowsOf::kModel, Wanted::kAll).value();
   const std::vector<double> reference =
       DeepSeek4ReferenceDrafts(model_.files(), shape_, memory_, behind, streams_);
   EXPECT_LT(Distance(output.logits, reference), 1e-3);
 }
 
-TEST_F(Next, TheSameDraftsHoweverPairsCome) {
+TEST_F(Mtp, TheSameDraftsHoweverPairsCome) {
   kv::PageTable whole = NewTable(), pieces = NewTable();
   const std::span<const int32_t> behind = std::span(tokens_).subspan(1);
-  ASSERT_TRUE(next_.Follow(whole, behind.first(150), StreamsBehind(0)).ok());
-  ASSERT_TRUE(next_.Follow(pieces, behind.first(61), StreamsBehind(0)).ok());
+  ASSERT_TRUE(mtp_.Follow(whole, behind.first(150), StreamsBehind(0)).ok());
+  ASSERT_TRUE(mtp_.Follow(pieces, behind.first(61), StreamsBehind(0)).ok());
   for (size_t i = 61; i < 150; ++i)
-    ASSERT_TRUE(next_.Follow(pieces, behind.subspan(i, 1), StreamsBehind(i)).ok());
-  const auto drafts = next_.Draft(whole, behind[150], StreamsBehind(150), 5);
+    ASSERT_TRUE(mtp_.Follow(pieces, behind.subspan(i, 1), StreamsBehind(i)).ok());
+  const auto drafts = mtp_.Draft(whole, behind[150], StreamsBehind(150), 5);
   ASSERT_TRUE(drafts.ok());
   EXPECT_EQ(drafts->size(), 5u);
-  EXPECT_EQ(*next_.Draft(pieces, behind[150], StreamsBehind(150), 5), *drafts);
+  EXPECT_EQ(*mtp_.Draft(pieces, behind[150], StreamsBehind(150), 5), *drafts);
   // Drafting changes nothing, and going back is only a shorter length.
   EXPECT_EQ(whole.length(), 150u);
-  ASSERT_TRUE(next_.Follow(whole, behind.subspan(160, 30), StreamsBehind(160)).ok());
+  ASSERT_TRUE(mtp_.Follow(whole, behind.subspan(160, 30), StreamsBehind(160)).ok());
   ASSERT_EQ(whole.Truncate(150), 150u);
-  EXPECT_EQ(*next_.Draft(whole, behind[150], StreamsBehind(150), 5), *drafts);
+  EXPECT_EQ(*mtp_.Draft(whole, behind[150], StreamsBehind(150), 5), *drafts);
 }
 
-TEST_F(Next, TheFirstDraftIsTheMostLikelyToken) {
+TEST_F(Mtp, TheFirstDraftIsTheMostLikelyToken) {
   kv::PageTable table = NewTable(), other = NewTable();
   const std::span<const int32_t> behind = std::span(tokens_).subspan(1);
-  ASSERT_TRUE(next_.Follow(table, behind.first(100), StreamsBehind(0)).ok());
-  ASSERT_TRUE(next_.Follow(other, behind.first(100), StreamsBehind(0)).ok());
-  const auto drafts = next_.Draft(table, behind[100], StreamsBehind(100), 1).value();
+  ASSERT_TRUE(mtp_.Follow(table, behind.first(100), StreamsBehind(0)).ok());
+  ASSERT_TRUE(mtp_.Follow(other, behind.first(100), StreamsBehind(0)).ok());
+  const auto drafts = mtp_.Draft(table, behind[100], StreamsBehind(100), 1).value();
   const Output output =
-      next_.Run(other, behind.subspan(100, 1), StreamsBehind(100), RowsOf::kModel, Wanted::kLast)
+      mtp_.Run(other, behind.subspan(100, 1), StreamsBehind(100), RowsOf::kModel, Wanted::kLast)
           .value();
   const auto best = std::max_element(output.logits.begin(), output.logits.end());
   EXPECT_EQ(drafts, std::vector<int32_t>{static_cast<int32_t>(best - output.logits.begin())});
 }
 
-TEST_F(Next, TokensThatAreNoneAreRefused) {
+TEST_F(Mtp, TokensThatAreNoneAreRefused) {
   kv::PageTable table = NewTable();
-  EXPECT_FALSE(next_.Draft(table, 300, StreamsBehind(0), 2).ok());
-  EXPECT_FALSE(next_.Draft(table, -1, StreamsBehind(0), 2).ok());
+  EXPECT_FALSE(mtp_.Draft(table, 300, StreamsBehind(0), 2).ok());
+  EXPECT_FALSE(mtp_.Draft(table, -1, StreamsBehind(0), 2).ok());
 }
 
 std::vector<float> RandomRows(size_t count) {
@@ -110,15 +110,15 @@ std::vector<float> RandomRows(size_t count) {
 }
 
 // MTP blocks of one layer with attention; inputs are rows of the model, or their own for drafts.
-class NextRow : public testing::TestWithParam<Arch> {
+class MtpRow : public testing::TestWithParam<Arch> {
  protected:
   static Shape MakeShape() {
     Shape shape = SmallShape(GetParam());
-    shape.next_layers = 1;
+    shape.mtp_layers = 1;
     return shape;
   }
   Output Run(kv::PageTable& table, size_t first, size_t count, RowsOf whose = RowsOf::kModel) {
-    return next_
+    return mtp_
         .Run(table, std::span(tokens_).subspan(first, count),
              rows_.data() + first * shape_.embedding, whose, Wanted::kAll)
         .value();
@@ -133,13 +133,13 @@ class NextRow : public testing::TestWithParam<Arch> {
   Runner runner_{model_.files(), Slice::Whole(shape_), 1};
   const std::vector<int32_t> tokens_ = RandomTokens(kCount, shape_.vocab_size);
   const std::vector<float> rows_ = RandomRows(kCount * shape_.embedding);
-  const kv::Layout layout_ = MakeNextLayout(shape_, {}, Hash128{1, 2}).value();
+  const kv::Layout layout_ = MakeMtpLayout(shape_, {}, Hash128{1, 2}).value();
   kv::Pool pages_{uint64_t{1} << 28};
-  NextTokens next_{runner_.weights(), {}, runner_.backend()};
+  MtpBlock mtp_{runner_.weights(), {}, runner_.backend()};
   kv::PageTable table_{layout_, pages_, {0, 1}};
 };
 
-TEST_P(NextRow, DraftsAgreeWithTheirDescription) {
+TEST_P(MtpRow, DraftsAgreeWithTheirDescription) {
   const std::string own =
       GetParam() == Arch::kMimo2
           ? fmt::format("blk.{}.layer_output_norm.weight", shape_.layer_count)
@@ -149,7 +149,7 @@ TEST_P(NextRow, DraftsAgreeWithTheirDescription) {
   EXPECT_LT(Distance(Run(other, 0, kCount, RowsOf::kBlock).logits, Reference(own)), 2e-3);
 }
 
-TEST_P(NextRow, TheSameDraftsHoweverPairsCome) {
+TEST_P(MtpRow, TheSameDraftsHoweverPairsCome) {
   const Output whole = Run(table_, 0, kCount);
   const std::vector<float> logits(whole.logits.begin(), whole.logits.end());
   kv::PageTable pieces(layout_, pages_, {0, 1});
@@ -162,7 +162,7 @@ TEST_P(NextRow, TheSameDraftsHoweverPairsCome) {
 }
 
 // Computing the head does not change the rows after the last layer.
-TEST_P(NextRow, RowsOfTheModelAreTheSameBesideItsLogits) {
+TEST_P(MtpRow, RowsOfTheModelAreTheSameBesideItsLogits) {
   const auto rows = [&](Wanted wanted) {
     kv::PageTable table = runner_.NewTable();
     const Segment segment{
@@ -173,7 +173,7 @@ TEST_P(NextRow, RowsOfTheModelAreTheSameBesideItsLogits) {
   EXPECT_EQ(rows(Wanted::kAll), rows(Wanted::kNone));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NextRow,
+INSTANTIATE_TEST_SUITE_P(All, MtpRow,
                          testing::Values(Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe,
                                          Arch::kGlm4Moe, Arch::kMimo2, Arch::kDeepSeek2,
                                          Arch::kDeepSeek32, Arch::kGlmDsa),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "draft/next_proposer.h"
+#include "draft/mtp_proposer.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,9 +26,9 @@ constexpr uint32_t kMostUnreadPerLayer = 2;
 
 // The block reads pairs: pair i is token i + 1 with the row of token i. So rows wait in `rows_` for
 // the token after the last of them, which is known when the next draft is asked for.
-class NextProposer final : public engine::Proposer {
+class MtpProposer final : public engine::Proposer {
  public:
-  NextProposer(NextBlock& block, const engine::SamplingOptions& sampling)
+  MtpProposer(MtpDrafter& block, const engine::SamplingOptions& sampling)
       : block_(block),
         width_(block.model_.shape().hidden_width()),
         sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()),
@@ -61,9 +61,9 @@ class NextProposer final : public engine::Proposer {
     model::Output output;
     for (size_t done = 0; done < row_count;) {
       const size_t count = std::min<size_t>(kRowsAtOnce, row_count - done);
-      output = TRY(block_.next_.Run(*table_, history.last(row_count - done).first(count),
-                                    rows_.data() + done * width_, model::RowsOf::kModel,
-                                    model::Wanted::kLast));
+      output = TRY(block_.mtp_.Run(*table_, history.last(row_count - done).first(count),
+                                   rows_.data() + done * width_, model::RowsOf::kModel,
+                                   model::Wanted::kLast));
       done += count;
     }
     // Rows after the first draft token are those of drafts: they go into a copy of the table, which
@@ -78,8 +78,8 @@ class NextProposer final : public engine::Proposer {
       if (!ahead) ahead.emplace(table_->Fork());
       const auto row = output.hidden.last(width_);
       last_row_.assign(row.begin(), row.end());
-      output = TRY(block_.next_.Run(*ahead, std::span(text).last(1), last_row_.data(),
-                                    model::RowsOf::kBlock, model::Wanted::kLast));
+      output = TRY(block_.mtp_.Run(*ahead, std::span(text).last(1), last_row_.data(),
+                                   model::RowsOf::kBlock, model::Wanted::kLast));
     }
   }
 
@@ -88,7 +88,7 @@ class NextProposer final : public engine::Proposer {
     rows_.Forget(rows_.end());
   }
 
-  NextBlock& block_;
+  MtpDrafter& block_;
   const size_t width_;
   engine::Sampler sampler_;
   std::optional<kv::PageTable> table_;  // of pairs; position 0 is where its KV cache began again
@@ -96,43 +96,43 @@ class NextProposer final : public engine::Proposer {
   std::vector<float> last_row_;         // [width_]
 };
 
-NextBlock::NextBlock(engine::LocalModel& model, kv::Layout layout)
+MtpDrafter::MtpDrafter(engine::LocalModel& model, kv::Layout layout)
     : model_(model),
-      window_(std::min(model::ShapeOfNext(model.shape()).sliding_window, kMostWindow)),
+      window_(std::min(model::ShapeOfMtp(model.shape()).sliding_window, kMostWindow)),
       layout_(std::move(layout)),
       pages_(WindowBytes(layout_, window_, kRowsAtOnce), nullptr, model.backend().pages()),
-      next_(model.weights(), model.memory_options(), model.backend()) {}
+      mtp_(model.weights(), model.memory_options(), model.backend()) {}
 
-Result<std::unique_ptr<NextBlock>> NextBlock::Make(engine::LocalModel& model) {
-  if (model.weights().next == nullptr) {
+Result<std::unique_ptr<MtpDrafter>> MtpDrafter::Make(engine::LocalModel& model) {
+  if (model.weights().mtp == nullptr) {
     return FailedPrecondition(
         "this model has no MTP block: draft with ngram, or with a smaller model");
   }
   kv::Layout layout =
-      TRY(model::MakeNextLayout(model.shape(), model.memory_options(), model.name()));
+      TRY(model::MakeMtpLayout(model.shape(), model.memory_options(), model.name()));
   // tidy: allow(ownership) make_unique does not reach a private constructor
-  std::unique_ptr<NextBlock> block(new NextBlock(model, std::move(layout)));
+  std::unique_ptr<MtpDrafter> block(new MtpDrafter(model, std::move(layout)));
   block->WarmUp();
   return block;
 }
 
-uint32_t NextBlock::most_unread() const {
+uint32_t MtpDrafter::most_unread() const {
   const uint32_t most = std::max(kMostUnread, kMostUnreadPerLayer * model_.shape().layer_count);
   return std::min(window_ + 1, most);
 }
 
 // Reads the weights and allocates memory, so that the first draft does not take several times as
 // long as the others. Where this fails, drafting will.
-void NextBlock::WarmUp() {
+void MtpDrafter::WarmUp() {
   const std::vector<int32_t> tokens(std::min(kMostUnread, most_unread()));
   const std::vector<float> rows(tokens.size() * model_.shape().hidden_width());
   kv::PageTable table(layout_, pages_, layout_.all_layers());
   static_cast<void>(
-      next_.Run(table, tokens, rows.data(), model::RowsOf::kModel, model::Wanted::kLast));
+      mtp_.Run(table, tokens, rows.data(), model::RowsOf::kModel, model::Wanted::kLast));
 }
 
-std::unique_ptr<engine::Proposer> NextBlock::NewProposer(const engine::SamplingOptions& sampling) {
-  return std::make_unique<NextProposer>(*this, sampling);
+std::unique_ptr<engine::Proposer> MtpDrafter::NewProposer(const engine::SamplingOptions& sampling) {
+  return std::make_unique<MtpProposer>(*this, sampling);
 }
 
 }  // namespace aster::draft

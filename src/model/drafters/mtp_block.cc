@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "model/drafters/next_tokens.h"
+#include "model/drafters/mtp_block.h"
 
 #include <fmt/format.h>
 
@@ -10,30 +10,29 @@ namespace aster::model {
 namespace {
 
 const compute::Matrix& HeadOf(const Weights& weights) {
-  return weights.slice.part.is_whole() ? weights.head : weights.next->whole_head;
+  return weights.slice.part.is_whole() ? weights.head : weights.mtp->whole_head;
 }
 
 }  // namespace
 
-NextTokens::NextTokens(const Weights& weights, const MemoryOptions& memory,
-                       compute::Backend& backend)
+MtpBlock::MtpBlock(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend)
     : weights_(weights),
       backend_(backend),
       commands_(backend.NewCommands()),
-      block_(weights.next->block, Narrowed(memory, weights.next->block.shape), backend,
+      block_(weights.mtp->block, Narrowed(memory, weights.mtp->block.shape), backend,
              &HeadOf(weights)),
       token_operand_(commands_->NewOperand()),
       stream_operand_(commands_->NewOperand()) {}
 
-Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
-                                  const Hash128& fingerprint) {
-  const Shape next = ShapeOfNext(shape);
-  return MakeMemoryLayout(next, Narrowed(memory, next), fingerprint);
+Result<kv::Layout> MakeMtpLayout(const Shape& shape, const MemoryOptions& memory,
+                                 const Hash128& fingerprint) {
+  const Shape mtp = ShapeOfMtp(shape);
+  return MakeMemoryLayout(mtp, Narrowed(memory, mtp), fingerprint);
 }
 
 // For each stream the sum of both products: [tokens, hidden_width].
-Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
-                                                const float* streams, RowsOf whose) {
+Result<std::span<const float>> MtpBlock::Join(std::span<const int32_t> tokens, const float* streams,
+                                              RowsOf whose) {
   const Shape& shape = weights_.shape;
   const size_t rows = tokens.size() * shape.streams.count;
   for (const int32_t token : tokens) {
@@ -54,9 +53,9 @@ Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
   return joined;
 }
 
-Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* streams, RowsOf whose) {
+Status MtpBlock::RecordJoin(std::span<const int32_t> tokens, const float* streams, RowsOf whose) {
   const Shape& shape = weights_.shape;
-  const NextWeights& next = *weights_.next;
+  const MtpWeights& mtp = *weights_.mtp;
   const auto normalise = [&](const compute::Array& rows, const compute::Array& weight) {
     return commands_->Normalise({.rows = rows.tensor(),
                                  .weight = weight.tensor(),
@@ -69,22 +68,22 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
   // Rows first get the norm of their head: the model's, or the block's own. Streams do not.
   if (!shape.is_latent()) {
     const bool is_model = whose == RowsOf::kModel;
-    TRY(normalise(streams_, is_model ? weights_.output_norm : next.block.output_norm));
+    TRY(normalise(streams_, is_model ? weights_.output_norm : mtp.block.output_norm));
   }
-  TRY(normalise(embedded_, next.token_norm));
-  TRY(normalise(streams_, next.stream_norm));
+  TRY(normalise(embedded_, mtp.token_norm));
+  TRY(normalise(streams_, mtp.stream_norm));
   // each through its own projection, and added: the token to every stream.
   token_operand_->Set(embedded_.tensor());
   stream_operand_->Set(streams_.tensor());
   const compute::Product products[] = {
-      {&next.join_token, token_operand_.get(), from_tokens_.tensor()},
-      {&next.join_stream, stream_operand_.get(), joined_.tensor()}};
+      {&mtp.join_token, token_operand_.get(), from_tokens_.tensor()},
+      {&mtp.join_stream, stream_operand_.get(), joined_.tensor()}};
   TRY(commands_->Multiply(products));
   return commands_->Add(joined_.tensor(), from_tokens_.tensor(), shape.streams.count);
 }
 
-Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> tokens,
-                               const float* streams, RowsOf whose, Wanted wanted) {
+Result<Output> MtpBlock::Run(kv::PageTable& table, std::span<const int32_t> tokens,
+                             const float* streams, RowsOf whose, Wanted wanted) {
   const std::span<const float> joined = TRY(Join(tokens, streams, whose));
   const Segment segment{.table = &table,
                         .tokens = tokens,
@@ -94,14 +93,14 @@ Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> to
   return block_.Run({&segment, 1});
 }
 
-Status NextTokens::Follow(kv::PageTable& table, std::span<const int32_t> tokens,
-                          const float* streams) {
+Status MtpBlock::Follow(kv::PageTable& table, std::span<const int32_t> tokens,
+                        const float* streams) {
   TRY(Run(table, tokens, streams, RowsOf::kModel, Wanted::kNone));
   return Ok();
 }
 
-Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32_t token,
-                                               const float* streams, size_t count) {
+Result<std::vector<int32_t>> MtpBlock::Draft(const kv::PageTable& table, int32_t token,
+                                             const float* streams, size_t count) {
   std::vector<int32_t> drafts;
   // Rows of drafts go into a copy that is dropped: drafts may be rejected.
   kv::PageTable ahead = table.Fork();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A drafter by multi-token prediction (MTP), with the model's own block for it
-// (model/drafters/next_tokens.h). Must not know who checks draft tokens, nor how a model gets its
+// (model/drafters/mtp_block.h). Must not know who checks draft tokens, nor how a model gets its
 // rows.
 //
 // The block sees only its window, so only the last rows of a prompt are kept. Rows of cached tokens
@@ -16,22 +16,22 @@
 #include "engine/local_model.h"
 #include "engine/proposer.h"
 #include "engine/sampler.h"
-#include "model/drafters/next_tokens.h"
+#include "model/drafters/mtp_block.h"
 
 namespace aster::draft {
 
 // Shared by the proposers of all answers. Belongs to the thread that computes, like the model,
 // which outlives it.
-class NextBlock {
+class MtpDrafter {
  public:
   // FailedPrecondition if the model has no such block, or the slice lacks it.
-  static Result<std::unique_ptr<NextBlock>> Make(engine::LocalModel& model);
+  static Result<std::unique_ptr<MtpDrafter>> Make(engine::LocalModel& model);
 
   std::unique_ptr<engine::Proposer> NewProposer(const engine::SamplingOptions& sampling);
 
  private:
-  friend class NextProposer;
-  NextBlock(engine::LocalModel& model, kv::Layout layout);
+  friend class MtpProposer;
+  MtpDrafter(engine::LocalModel& model, kv::Layout layout);
   uint32_t most_unread() const;
   void WarmUp();
 
@@ -39,7 +39,7 @@ class NextBlock {
   const uint32_t window_;  // pairs of token and hidden row that a draft sees
   const kv::Layout layout_;
   kv::Pool pages_;
-  model::NextTokens next_;
+  model::MtpBlock mtp_;
 };
 
 }  // namespace aster::draft

@@ -29,9 +29,9 @@ namespace aster::model {
 enum class RowsOf : uint8_t { kModel, kBlock };
 
 // Not for concurrent use. Weights, which have the block, outlive it.
-class NextTokens {
+class MtpBlock {
  public:
-  NextTokens(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend);
+  MtpBlock(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend);
 
   // Adds pairs of accepted tokens: `streams` [tokens, hidden_width] are those of the token before
   // each, as in Output::hidden.
@@ -64,7 +64,7 @@ class NextTokens {
 };
 
 // The KV cache of the block: the rows of its window.
-Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
-                                  const Hash128& fingerprint);
+Result<kv::Layout> MakeMtpLayout(const Shape& shape, const MemoryOptions& memory,
+                                 const Hash128& fingerprint);
 
 }  // namespace aster::model
