@@ -102,14 +102,14 @@ class LargeCluster {
   }
 
   // Pairs of which the first thinks that the second, which lives, does not.
-  size_t Mistakes() const {
-    size_t mistakes = 0;
+  size_t WrongViews() const {
+    size_t wrong = 0;
     for (const auto& node : nodes_) {
       if (node == nullptr) continue;
       for (const auto& [id, view] : node->others())
-        mistakes += view.member.state != MemberState::kAlive && nodes_[IndexOf(id)] != nullptr;
+        wrong += view.member.state != MemberState::kAlive && nodes_[IndexOf(id)] != nullptr;
     }
-    return mistakes;
+    return wrong;
   }
 
   // Since it was last asked: sent by a living node in a second, on average.
@@ -226,7 +226,7 @@ TEST(MembershipScale, IdleTrafficDoesNotGrowWithTheNumberOfNodes) {
     LargeCluster cluster(nodes, 1);
     cluster.BytesPerNodeAndSecond();
     cluster.RunFor(10 * kNsPerSecond);
-    EXPECT_EQ(cluster.Mistakes(), 0u);
+    EXPECT_EQ(cluster.WrongViews(), 0u);
     const double rate = cluster.BytesPerNodeAndSecond();
     fmt::print("{} nodes, idle: each sends {:.0f} bytes/s\n", nodes, rate);
     return rate;
@@ -245,7 +245,7 @@ TEST(MembershipScale, ADeathIsKnownToAllWithinTenSeconds) {
     const auto took_ns = cluster.RunUntil([&] { return cluster.AllSay(dead, MemberState::kDead); });
     ASSERT_TRUE(took_ns);
     EXPECT_LE(*took_ns, 10 * kNsPerSecond);
-    EXPECT_EQ(cluster.Mistakes(), 0u);
+    EXPECT_EQ(cluster.WrongViews(), 0u);
     fmt::print("{} nodes, one {}: all know after {:.1f} s, each sends {:.0f} bytes/s until then\n",
                g_node_count, end == LargeCluster::End::kRefuses ? "is killed" : "falls silent",
                SecondsOf(*took_ns), cluster.BytesPerNodeAndSecond());
@@ -268,7 +268,7 @@ TEST(MembershipScale, APathThatIsCutMakesNoNodeDead) {
   size_t most = 0;
   for (int i = 0; i < 60; ++i) {
     cluster.RunFor(kNsPerSecond);
-    most = std::max(most, cluster.Mistakes());
+    most = std::max(most, cluster.WrongViews());
   }
   EXPECT_FALSE(cluster.AllSay(1, MemberState::kDead));
   EXPECT_LE(most, 2u) << "but for the two, all know that both are there";
@@ -287,7 +287,7 @@ TEST(MembershipScale, ATenthOfTheNodesDiesAtOnce) {
     return true;
   });
   ASSERT_TRUE(took_ns);
-  EXPECT_EQ(cluster.Mistakes(), 0u);
+  EXPECT_EQ(cluster.WrongViews(), 0u);
   fmt::print("{} nodes, {} fall silent at once: all know after {:.1f} s\n", g_node_count, count,
              SecondsOf(*took_ns));
 }

@@ -17,15 +17,15 @@
 #include "drafting/draft_server.h"
 #include "drafting/remote_proposers.h"
 #include "sim_network.h"
-#include "sim_prophet.h"
+#include "sim_oracle.h"
 
 namespace aster::sim {
 
 class SimDrafters {
  public:
-  // What is given outlives it. Those that are honest draft what the prophet says.
+  // What is given outlives it. Those that are honest draft what the oracle says.
   SimDrafters(uint64_t seed, bool is_calm, uint32_t vocab_size, VirtualClock& clock, SimHub& hub,
-              Prophet& prophet);
+              OracleDrafter& oracle);
   ~SimDrafters();
 
   // What a front end on this network is offered by them; it says why it leaves out any of them.
@@ -46,8 +46,8 @@ class SimDrafters {
   Random random_;
   VirtualClock& clock_;
   SimHub& hub_;
-  Prophet& prophet_;
-  std::unique_ptr<engine::ProposerSource> liar_;
+  OracleDrafter& oracle_;
+  std::unique_ptr<engine::ProposerSource> wrong_drafter_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::map<std::string, uint64_t> complaints_;  // by front end, drafter and reason
 };

@@ -16,9 +16,9 @@
 
 namespace aster::sim {
 
-class Prophet final : public engine::ProposerSource {
+class OracleDrafter final : public engine::ProposerSource {
  public:
-  explicit Prophet(uint64_t seed) : random_(seed) {}
+  explicit OracleDrafter(uint64_t seed) : random_(seed) {}
 
   // A prompt with its answer.
   void AddText(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
@@ -32,36 +32,36 @@ class Prophet final : public engine::ProposerSource {
  private:
   class TextDrafter final : public engine::Proposer {
    public:
-    explicit TextDrafter(Prophet& prophet) : prophet_(prophet) {}
+    explicit TextDrafter(OracleDrafter& oracle) : oracle_(oracle) {}
 
     Status Propose(std::span<const int32_t> history, uint32_t most,
                    std::vector<int32_t>& drafts) override {
-      for (const std::vector<int32_t>& text : prophet_.texts_) {
+      for (const std::vector<int32_t>& text : oracle_.texts_) {
         if (text.size() < history.size() ||
             !std::equal(history.begin(), history.end(), text.begin())) {
           continue;
         }
         for (size_t at = history.size(); at < text.size() && drafts.size() < most; ++at) {
-          drafts.push_back(prophet_.random_.NextBelow(4) == 0 ? 7 : text[at]);
+          drafts.push_back(oracle_.random_.NextBelow(4) == 0 ? 7 : text[at]);
         }
         break;
       }
-      if (prophet_.random_.NextBelow(4) == 0) drafts.push_back(11);
+      if (oracle_.random_.NextBelow(4) == 0) drafts.push_back(11);
       return Ok();
     }
 
    private:
-    Prophet& prophet_;
+    OracleDrafter& oracle_;
   };
   class Echo final : public engine::ProposerSource {
    public:
-    explicit Echo(Prophet& prophet) : prophet_(prophet) {}
+    explicit Echo(OracleDrafter& oracle) : oracle_(oracle) {}
     Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& request) override {
-      return prophet_.Make(request);
+      return oracle_.Make(request);
     }
 
    private:
-    Prophet& prophet_;
+    OracleDrafter& oracle_;
   };
 
   Random random_;
