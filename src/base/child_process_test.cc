@@ -21,7 +21,7 @@ ChildProcess Shell(const std::string& script, int64_t exit_grace_ns = 2 * kSecon
   return *std::move(child);
 }
 
-TEST(ChildProcess, AnswersWhatItIsTold) {
+TEST(ChildProcess, AnswersItsInput) {
   ChildProcess child = Shell("while read line; do echo \"heard $line\"; done; echo bye");
   ASSERT_TRUE(child.WriteInput("one\ntwo\n").ok());
   EXPECT_EQ(child.ReadLine(10 * kSecondNs).value(), "heard one");

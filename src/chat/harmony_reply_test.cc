@@ -52,7 +52,7 @@ std::string ParseHarmony(std::string_view reply, std::string_view prompt = "<|st
   return whole;
 }
 
-TEST(HarmonyReply, ChannelsAreThoughtsAndAnswers) {
+TEST(HarmonyReply, ChannelsAreReasoningAndAnswers) {
   EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>Hm.<|end|>"
                          "<|start|>assistant<|channel|>final<|message|>Yes<|return|>"),
             "(Hm.)Yes");
@@ -105,7 +105,7 @@ TEST(HarmonyReply, AMarkThatBeginsNoHeaderIsText) {
             "<|start|>a\n(b)");
 }
 
-TEST(HarmonyReply, AnEndThatCutsAHeaderIsNotSaid) {
+TEST(HarmonyReply, ATruncatedHeaderIsNotText) {
   EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>a<|end|><|start|>assis"), "(a)");
   EXPECT_EQ(ParseHarmony("<|channel|>fin"), "");
 }

@@ -102,7 +102,7 @@ ordered_json MessageOf(const std::vector<ReplyEvent>& events) {
 }
 
 // A model writes calls as its template does; they are parsed and rendered again unchanged.
-TEST(History, WhatAModelWroteStandsInThePromptAgain) {
+TEST(History, RepliesComeBackInThePromptUnchanged) {
   const ordered_json user = {{"role", "user"}, {"content", "Where is it?"}};
   size_t families = 0;
   for (const auto& [name, source] : KnownTemplates()) {
@@ -187,7 +187,7 @@ void ExpectWhatWasWrittenAgain(std::string_view architecture) {
   }
 }
 
-TEST(History, WhatDeepSeekWroteStandsInThePromptAgain) {
+TEST(History, RepliesOfDeepSeekComeBackInThePromptUnchanged) {
   ExpectWhatWasWrittenAgain("deepseek32");
   ExpectWhatWasWrittenAgain("deepseek41");
 }
@@ -209,7 +209,7 @@ TEST(History, ArgumentsThatAreTooDeepAreRefusedByName) {
               testing::HasSubstr("messages[0].tool_calls[1].function.arguments"));
 }
 
-TEST(History, ManyArgumentsStandWhereTheyStood) {
+TEST(History, ManyArgumentsKeepTheirPlaces) {
   std::vector<std::string> arguments;
   for (int i = 0; i < 20'000; ++i) arguments.push_back("{\"i\": " + std::to_string(i) + "}");
   const ArgumentTexts texts(ordered_json::array({CallMessage("", arguments)}));
@@ -227,14 +227,14 @@ TEST(History, ManyArgumentsStandWhereTheyStood) {
 }
 
 // Placeholders differ each time: one that was seen means nothing in the next prompt.
-TEST(History, NobodyKnowsTheWords) {
+TEST(History, EachRenderingHasRandomPlaceholders) {
   const ordered_json messages = ordered_json::array({CallMessage("", {"{}"})});
   const ArgumentTexts texts(messages);
   const ArgumentTexts others(messages);
   EXPECT_FALSE(texts.AllStandIn(others.messages().dump()));
 }
 
-TEST(History, WordsNeverMeetWhatPeopleWrite) {
+TEST(History, PlaceholdersNeverEqualUserText) {
   ordered_json message = CallMessage("zqarguments0z", {"{}", "{\"a\": \"zqargumentsq0z\"}"});
   const ArgumentTexts texts(ordered_json::array({message}));
   const std::string prompt = texts.messages().dump();

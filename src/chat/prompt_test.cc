@@ -44,7 +44,7 @@ class PromptTest : public testing::Test {
   const ChatPrompt prompt_ = ChatPrompt::Make(gguf::Metadata(), *tokenizer_).value();
 };
 
-TEST_F(PromptTest, WhatPeopleWriteIsNeverAControlToken) {
+TEST_F(PromptTest, UserTextIsNeverAControlToken) {
   constexpr std::string_view kLetters = "<>ab";
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
@@ -63,7 +63,7 @@ TEST_F(PromptTest, WhatPeopleWriteIsNeverAControlToken) {
   }
 }
 
-TEST_F(PromptTest, TheLongestIsMarkedAndTheRestStays) {
+TEST_F(PromptTest, ControlTokensAreMaskedLongestFirst) {
   EXPECT_EQ(prompt_.Marked(""), "");
   EXPECT_EQ(prompt_.Marked("a>b"), "a>b");
   EXPECT_EQ(prompt_.Marked("x<a><b>y").size(), 2 + 4U);
@@ -101,7 +101,7 @@ TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
               testing::HasSubstr("<|tool_call>call:find{most:3,what:<|\"|>key<|\"|>}<tool_call|>"));
 }
 
-TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
+TEST_F(PromptTest, TheReasoningEffortIsInThePrompt) {
   // These have templates of their own.
   for (const char* architecture : {"deepseek4", "deepseek41"}) {
     SCOPED_TRACE(architecture);

@@ -82,7 +82,7 @@ TEST(ReplyParser, TextIsText) {
   }
 }
 
-TEST(ReplyParser, Thoughts) {
+TEST(ReplyParser, Reasoning) {
   EXPECT_EQ(Parse(Family::kHermes, "<think>\na\nb\n</think>\n\nc"), "(a\nb)c");
   EXPECT_EQ(Parse(Family::kHermes, "\n<think>a</think>c"), "(a)c");
   EXPECT_EQ(Parse(Family::kHermes, "a\n</think>\nc", "x<think>\n"), "(a)\nc");
@@ -128,7 +128,7 @@ TEST(ReplyParser, WhatIsNoCallIsText) {
 }
 
 // The client could not use them.
-TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
+TEST(ReplyParser, CallsOfUnknownToolsAreText) {
   const std::pair<Family, std::string_view> kCalls[] = {
       {Family::kHermes, "<tool_call>\n{\"name\": \"nobody\", \"arguments\": {}}\n</tool_call>"},
       {Family::kHermes, "<tool_call>{\"arguments\": {\"a\": 1}, \"name\": \"nobody\"}</tool_call>"},
@@ -335,7 +335,7 @@ TEST(ReplyParser, Gemma) {
   EXPECT_EQ(Parse(Family::kGemma, deep), deep);
 }
 
-TEST(ReplyParser, ThoughtsOfGemma) {
+TEST(ReplyParser, ReasoningOfGemma) {
   EXPECT_EQ(Parse(Family::kGemma, "<|channel>thought\na <think>\n<channel|>c"), "(a <think>)c");
   EXPECT_EQ(Parse(Family::kGemma, "c <think>", "x<|channel>thought\n<channel|>"), "c <think>");
   EXPECT_EQ(Parse(Family::kGemma, "a<channel|>c", "x<|channel>thought\n"), "(a)c");

@@ -177,7 +177,7 @@ class Simulation {
   std::vector<size_t> sides_;                            // of a network partition
 };
 
-TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
+TEST(MembershipSimulation, AllNodesAgreeSoonAfterFaultsEnd) {
   int worst = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Simulation simulation(seed);
@@ -191,7 +191,7 @@ TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
   RecordProperty("worst_tenths_of_a_second", worst);
 }
 
-TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
+TEST(MembershipSimulation, NoNodeIsSuspectedWithoutFaults) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     Simulation simulation(seed);
     const std::optional<int> steps = simulation.StepsToAgree(400);
@@ -200,7 +200,7 @@ TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
   }
 }
 
-TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterTroubleIsOver) {
+TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterFaultsEnd) {
   for (uint64_t seed = 1; seed <= kSeeds / 40; ++seed) {
     Simulation simulation(seed, 30);
     simulation.RunWithFaults(600);
@@ -209,7 +209,7 @@ TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterTroubleIsOver) {
   }
 }
 
-TEST(MembershipSimulation, SixtyNodesKnowOfADeathWithinTenSecondsAndSuspectNobodyElse) {
+TEST(MembershipSimulation, SixtyNodesKnowOfADeathWithinTenSecondsAndSuspectNoOther) {
   Simulation simulation(7, 60);
   ASSERT_TRUE(simulation.StepsToAgree(300)) << simulation.Describe();
   simulation.Kill(11);

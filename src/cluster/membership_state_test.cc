@@ -37,7 +37,7 @@ MemberState StateOf(const MembershipState& state, uint64_t number) {
   return state.others().at(Id(number)).member.state;
 }
 
-TEST(MembershipState, WhoIsSilentIsSuspectAndThenDead) {
+TEST(MembershipState, ASilentNodeIsSuspectAndThenDead) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   state.Tick(3 * kNsPerSecond - 1);
@@ -92,7 +92,7 @@ TEST(MembershipState, HeartbeatsTakeSuspicionAndDeathAway) {
 }
 
 // A member may lie about another one's silence.
-TEST(MembershipState, NoMemberIsExpelledByWhatOthersMakeOfIt) {
+TEST(MembershipState, NoMemberIsRemovedBySuspicionAlone) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   for (const MemberState judged : {MemberState::kDead, MemberState::kSuspect}) {
@@ -272,7 +272,7 @@ class ManyMembers : public testing::Test {
   MembershipState state_ = Make();
 };
 
-TEST_F(ManyMembers, WhatIsToldDoesNotGrowWithTheirNumber) {
+TEST_F(ManyMembers, GossipDoesNotGrowWithTheNumberOfMembers) {
   EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(1));
   Member moved = Named(9);
   moved.heartbeat = 1;
@@ -298,7 +298,7 @@ TEST_F(ManyMembers, SilenceAloneSaysNothing) {
     ASSERT_EQ(view.member.state, MemberState::kAlive) << view.member.name;
 }
 
-TEST_F(ManyMembers, ADoubtIsToldOnAndTheNodeIsAskedButNotSuspectedForIt) {
+TEST_F(ManyMembers, ADoubtIsForwardedAndTheNodeIsProbedButNotSuspected) {
   Member doubted = Named(7);
   doubted.state = MemberState::kSuspect;
   int64_t now_ns = kLaterNs;
@@ -337,7 +337,7 @@ TEST_F(ManyMembers, ANewerRecordTakesADoubtAway) {
   EXPECT_EQ(state_.Tell(kLaterNs + 4).members[1].state, MemberState::kAlive);
 }
 
-TEST_F(ManyMembers, WhoDiffersIsToldTheRecordsOfThatBucketOnly) {
+TEST_F(ManyMembers, ADifferingNodeGetsTheRecordsOfThatBucketOnly) {
   MembershipState other(Named(2), {}, 1, 0);
   std::vector<Member> known = {Named(1)};
   for (uint64_t i = 3; i < 2 + kCount; ++i) {
@@ -358,7 +358,7 @@ TEST_F(ManyMembers, WhoDiffersIsToldTheRecordsOfThatBucketOnly) {
   EXPECT_THAT(again.members, testing::SizeIs(2));
 }
 
-TEST_F(ManyMembers, WhenFewAreLeftTheyAreWaitedForAnew) {
+TEST_F(ManyMembers, WhenFewAreLeftTheirTimeoutsRestart) {
   state_.Tick(kLaterNs - 1);
   for (uint64_t i = 10; i < 2 + kCount; ++i) {
     Member left = Named(i);

@@ -132,7 +132,7 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
 
 // The KV rows of an answer with draft tokens are those of one without, also if they were sent to
 // the prefill path.
-TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
+TEST_P(EveryDrafter, IsContinuedInTheNextTurn) {
   engine::OracleProposers proposers(60);
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
@@ -192,7 +192,7 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
 }
 
 // A node fails while frames of draft tokens are in flight, and others take over.
-TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
+TEST_P(EveryDrafter, ContinuesOnOtherNodesWithTheSameAnswer) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
   engine::OracleProposers proposers(80);
   TestCluster cluster(4, uint64_t{1} << 26,
@@ -231,7 +231,7 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
 }
 
 // Draft tokens take no memory from other requests, and preempted requests give the same answers.
-TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
+TEST_P(EveryDrafter, WithLittleMemoryAndOtherRequests) {
   engine::OracleProposers proposers(80);
   TestCluster cluster(4, uint64_t{640} << 10,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});

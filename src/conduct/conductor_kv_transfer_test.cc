@@ -215,7 +215,7 @@ TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
 
 // The front end prefills in its own process, more than may be in flight at once; and the rows
 // return to it where another node has decoded.
-TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
+TEST(KvTransfer, AFrontEndStageSendsAndReceivesMoreThanMayBeInFlight) {
   const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
@@ -243,7 +243,7 @@ TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   EXPECT_EQ(conductor.counters().replans, 0u);
 }
 
-TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
+TEST(KvTransfer, AShortTurnPrefillsOnlyItsOwnTokens) {
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
   engine::Sequence sequence = conductor->NewSequence();
@@ -258,7 +258,7 @@ TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
 // KV rows are exported from one topology and imported into another, and on one machine.
 class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
-TEST_P(RowsThatMove, AreGoneOnFrom) {
+TEST_P(RowsThatMove, AreContinued) {
   const std::vector<int32_t> tokens = model::RandomTokens(600, kTestVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;

@@ -87,7 +87,7 @@ TEST_F(Failover, TheDecodeNodeDiesAndAPrefillNodeDecodesWithItsOwnRowsAndTheOthe
   EXPECT_GE(fetched_, 896u);
 }
 
-TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesSplitTheLayersAnew) {
+TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesSplitTheLayersAgain) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:0,b=1:out"), kNothingButTheTail);
   EXPECT_GE(fetched_, 896u);
 }
@@ -101,7 +101,7 @@ TEST_F(Failover, APrefillNodeDiesAndItsRowsGoBackFromTheDecodeNode) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,c=2:out"), kNothingButTheTail);
 }
 
-TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
+TEST_F(Failover, RowsThatNoNodeHasAreComputedAgain) {
   // b's layers are lost with it, and no other node has them: all is computed again.
   EXPECT_GE(ComputedAgain("a=0:1,b=2:out", 1, "a=0:1,c=2:out"), 900u);
   EXPECT_EQ(fetched_, 0u);
@@ -146,7 +146,7 @@ TEST_F(ClusterCache, ANodeOfNoRouteSendsItsRows) {
   EXPECT_GT(second.fetched().begin()->second.bytes, 0u);
 }
 
-TEST_F(ClusterCache, WindowsTravelToo) {
+TEST_F(ClusterCache, RowsOfWindowsAreFetchedToo) {
   TestCluster cluster(4);
   ConductorOptions options = WithPeers(4);
   options.route.memory = {.window = 200, .sinks = 4};
@@ -171,7 +171,7 @@ TEST_F(ClusterCache, WindowsTravelToo) {
   EXPECT_EQ(second.counters().fetches_given_up, 0u);
 }
 
-TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
+TEST_F(ClusterCache, RowsThatAreSlowerToFetchAreComputed) {
   TestCluster cluster(4);
   {
     const auto first = cluster.Conduct("d");
@@ -228,7 +228,7 @@ class LatePeer {
 };
 
 // Another one has the text: its rows are fetched meanwhile, and the late reply changes nothing.
-TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
+TEST_F(ClusterCache, ASilentNodeIsNotWaitedFor) {
   TestCluster cluster(4);
   {
     const auto first = cluster.Conduct("d");

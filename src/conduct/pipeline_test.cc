@@ -128,7 +128,7 @@ TEST_F(PipelineTest, SeveralFramesOfARequestAreInFlight) {
   EXPECT_TRUE(pipeline_->empty());
 }
 
-TEST_F(PipelineTest, WhatWasNotAskedForIsAMistake) {
+TEST_F(PipelineTest, UnrequestedResultsAreErrors) {
   LiveRequest& live = Add(20);
   const auto segments = Send({{&live, 20}});
   EXPECT_EQ(CheckError(Done(segments[0], 5)), "");
@@ -169,7 +169,7 @@ TEST_F(PipelineTest, AStageThatHasAllLayersGoesOnUntilAStopToken) {
   EXPECT_TRUE(pipeline_->empty());
 }
 
-TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
+TEST_F(PipelineTest, AcceptedDraftTokensHaveResults) {
   // On nodes that do not take frames ahead, all draft tokens are in one frame.
   network_.protocol = wire::kGroupProtocol;
   engine::Request request;
@@ -258,7 +258,7 @@ TEST_F(PipelineAheadTest, FramesAreNamedByTheHashOfWhatTheyContinue) {
   EXPECT_EQ(counters_.frames_ahead, 2u);
 }
 
-TEST_F(PipelineAheadTest, WhatIsRightGoesOnWithoutBeingAskedFor) {
+TEST_F(PipelineAheadTest, AcceptedFramesAheadContinueWithoutAMessage) {
   EXPECT_EQ(Answer(first_, 20, 11), 1u);
   EXPECT_EQ(live_->sent, 21u);
   EXPECT_EQ(live_->in_flight, 2u);
@@ -274,7 +274,7 @@ TEST_F(PipelineAheadTest, WhatIsRightGoesOnWithoutBeingAskedFor) {
 
 // The first stage computed the second frame while the second one had the first, and before the
 // front end knew that its token was right.
-TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
+TEST_F(PipelineAheadTest, AcceptedFramesAheadCountAsFilledBubbles) {
   const auto hops = [](uint64_t waited_ns) {
     return std::vector<wire::Hop>{{.queue_ns = waited_ns, .compute_ns = 100, .bytes_out = 0},
                                   {.queue_ns = 0, .compute_ns = 100, .bytes_out = 0}};
@@ -293,7 +293,7 @@ TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
   EXPECT_EQ(counters_.bubbles_filled, 1u);
 }
 
-TEST_F(PipelineAheadTest, WhatIsWrongIsCancelledOnEveryStage) {
+TEST_F(PipelineAheadTest, RejectedFramesAreCancelledOnEveryStage) {
   EXPECT_EQ(Answer(first_, 20, 99), 1u);
   // The next frame may be sent at once; results and refusals of the others are ignored.
   EXPECT_TRUE(live_->lacks_last_token());
@@ -373,7 +373,7 @@ TEST_F(PipelineTest, ResultsForARequestThatHasEndedAreDropped) {
   EXPECT_THAT(Take(Done(segments[1], 6)), ElementsAre(Taken{0, 20, 6}));
 }
 
-TEST_F(PipelineTest, OnlyWhatGoesOnByItselfIsHalted) {
+TEST_F(PipelineTest, OnlyStagesThatDecodeByThemselvesAreHalted) {
   LiveRequest& on_two = Add(20);
   Send({{&on_two, 20}});
   pipeline_->Halt(on_two);

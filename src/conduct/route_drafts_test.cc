@@ -61,7 +61,7 @@ class RouteDraftsTest : public testing::Test {
   RouteDrafts drafts_{shape_, shape_.mtp_layers > 0, &proposers_, network_.virtual_clock, times_};
 };
 
-TEST_F(RouteDraftsTest, WhatDraftsWhere) {
+TEST_F(RouteDraftsTest, DraftersRunAtTheHeadByKindAndPlan) {
   Make(DraftKind::kNgram);
   Open("a");
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
@@ -72,7 +72,7 @@ TEST_F(RouteDraftsTest, WhatDraftsWhere) {
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
 }
 
-TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
+TEST_F(RouteDraftsTest, UnavailableDraftersAreReported) {
   const auto why = [&](DraftKind kind, engine::ProposerSource* proposers) -> std::string {
     RouteDrafts drafts(shape_, shape_.mtp_layers > 0, proposers, network_.virtual_clock, times_);
     const auto made = drafts.SpeculationFor(Make(kind).request.request());

@@ -296,7 +296,7 @@ TEST_F(DiskPagesTest, OtherModelsAndLayoutsHaveNothingInCommon) {
   EXPECT_EQ(Compute(first, first.all_layers(), tokens, store.get()), 96u);
 }
 
-TEST_F(DiskPagesTest, WhoHoldsOtherLayersFindsWhatIsThereOfThem) {
+TEST_F(DiskPagesTest, ANodeWithOtherLayersFindsThePagesOfThem) {
   const Layout layout = kv::MakeLayout(16, 0, {{{}}, {{}}, {{.row_bytes = 3}}, {{}}});
   const auto tokens = Text(80);
   {
@@ -314,7 +314,7 @@ TEST_F(DiskPagesTest, WhoHoldsOtherLayersFindsWhatIsThereOfThem) {
   EXPECT_EQ(Compute(layout, {0, 4}, others, store.get()), 80u);
 }
 
-TEST_F(DiskPagesTest, WhatIsDamagedIsNotThere) {
+TEST_F(DiskPagesTest, DamagedPagesAreIgnored) {
   const Layout layout = kv::MakeLayout(8, 0, {{{}}, {{.row_bytes = 3, .transposed = true}}});
   const auto tokens = Text(120);
   Random random(1);
@@ -368,7 +368,7 @@ TEST_F(DiskPagesTest, WhatIsNoPageFileIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::is_directory(folder() + "/a.rows"));
 }
 
-TEST_F(DiskPagesTest, TheEndOfWhatWasNotUsedForLongestGoesFirst) {
+TEST_F(DiskPagesTest, TheLastPagesOfTheLeastRecentlyUsedPrefixAreEvictedFirst) {
   const Layout layout = kv::PlainLayout();
   // Room for two of the three texts.
   Compute(layout, layout.all_layers(), Text(160, 1), Open().get());
@@ -553,7 +553,7 @@ TEST_F(DiskPagesTest, TwoProcessesAtOnce) {
   EXPECT_LE(FolderBytes(), kBytes);
 }
 
-TEST_F(DiskPagesTest, AnotherProcessIsHeardOfWhileThisOneRuns) {
+TEST_F(DiskPagesTest, PagesOfAnotherRunningProcessAreFound) {
   const Layout layout = kv::PlainLayout();
   const auto store = Open();
   Compute(layout, layout.all_layers(), Text(100), Open().get());

@@ -193,7 +193,7 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
 }
 
 // A text that was loaded and rewound continues from there.
-TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
+TEST_F(SessionFolderTest, LoadedSessionsCanBeRewoundWithinTheSlack) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
     const auto tokens = HistoryOf(109);
@@ -320,7 +320,7 @@ TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
 }
 
 // Depending on the place of the damage, all messages and all tokens are readable, or not.
-TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
+TEST_F(SessionFolderTest, TheLengthOfTheCachedTextIsReported) {
   const std::string path = holder_.File("alone.session");
   ASSERT_TRUE(Save(path, kv::PlainLayout(), HistoryOf(100)).ok());
   const std::string whole = ReadFile(path, kPlentyOfPages).value();

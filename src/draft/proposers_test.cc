@@ -132,7 +132,7 @@ TEST_P(Drafting, TheBlockIsWarmedByThePrompt) {
   EXPECT_TRUE(propose(missing).empty());
 }
 
-TEST_P(Drafting, WhatCannotBeHadIsRefused) {
+TEST_P(Drafting, UnavailableDraftersAreRefused) {
   engine::Request request;
   request.draft.kind = DraftKind::kModel;
   EXPECT_FALSE(Proposers(model_.get()).Make(request).ok());

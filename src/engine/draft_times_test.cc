@@ -168,7 +168,7 @@ double MostBehind(const DraftWorld& world, const Acceptance& fate, uint32_t most
 
 // Whatever is right and whatever it costs, losing drafts are paid from the loan. Only the cost of a
 // first try is not known before.
-TEST(DraftTimes, NoMoreIsLostThanIsLent) {
+TEST(DraftTimes, LossesStayWithinTheBudget) {
   const std::vector<std::pair<const char*, Acceptance>> fates = {
       {"never right", [](uint32_t, uint32_t, double) { return 0; }},
       {"in turns", [](uint32_t step, uint32_t drafts, double) { return step % 2 * drafts; }},
@@ -223,7 +223,7 @@ TEST(DraftTimes, DraftsThatAreWorseFurtherOnAreShort) {
 }
 
 // As in a mixture of experts: a draft of one token does not pay, and one of several does.
-TEST(DraftTimes, LongDraftsAreTriedWhereTheSecondRowIsDear) {
+TEST(DraftTimes, LongDraftsAreTriedWhereTheSecondRowIsExpensive) {
   Random random(5);
   const DraftWorld world{
       .step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 1.6e6 + 2e5 * drafts; },
@@ -252,7 +252,7 @@ TEST(DraftTimes, SeesThatTimesHaveChanged) {
   EXPECT_LT(Follow(dear, 4, 1000, times, random).ns_per_token(), 1.1e6);
 }
 
-TEST(DraftTimes, TriesThatAreDearAreRare) {
+TEST(DraftTimes, ExpensiveTrialsAreRare) {
   DraftTimes times;
   for (int i = 0; i < 5; ++i) {
     times.Learn(0, 1, 1'000'000);
@@ -297,7 +297,7 @@ TEST(DraftTimes, FindingOutThatDraftsLoseCostsLittle) {
 
 // Step times say that drafts gain, but beginning each answer costs more: answers of ten tokens
 // never pay for it.
-TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
+TEST(DraftTimes, StartsThatNeverPayOffAreRare) {
   DraftTimes times;
   double ns = 0, tokens = 0;
   for (int answer = 0; answer < 3000; ++answer) {
@@ -334,7 +334,7 @@ TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
   EXPECT_EQ(times.Best(4, kHighAcceptance, false), 1u);
 }
 
-TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
+TEST(DraftTimes, AnOutlierStepIsIgnored) {
   DraftTimes times;
   LearnWarmSteps(times);
   for (int i = 0; i < 5; ++i) {

@@ -85,7 +85,7 @@ TEST(DivergenceTest, OfKnownProbabilities) {
   EXPECT_EQ(report.equal_rows, 0U);
 }
 
-TEST(DivergenceTest, WhatTheSecondHoldsForImpossibleIsInfinitelyFar) {
+TEST(DivergenceTest, ATokenImpossibleForTheSecondMakesTheDivergenceInfinite) {
   Divergence divergence(kernels::FastestIsa());
   ASSERT_TRUE(divergence.Add(std::vector<float>{0, 0}, std::vector<float>{0, -kInfinite}).ok());
   EXPECT_EQ(divergence.Report().largest, kInfinite);

@@ -76,7 +76,7 @@ TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongDrafts) {
   EXPECT_EQ(sequence_.computed(), 45u);
 }
 
-TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
+TEST_F(SchedulerDrafts, UnavailableDraftersAreRefused) {
   Request request = RequestWithKnownAnswer(4);
   for (const uint32_t most : {0u, kMostDrafts + 1}) {
     request.draft.most = most;

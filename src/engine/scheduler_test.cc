@@ -174,7 +174,7 @@ TEST_F(SchedulerTest, AKnownBeginningIsNotComputedAgain) {
   EXPECT_EQ(again.listener.answer(), asked_[0]->listener.answer());
 }
 
-TEST_F(SchedulerTest, AConversationGoesOnWhereItWas) {
+TEST_F(SchedulerTest, AConversationReusesItsRows) {
   Make();
   Asked& asked = Ask(Prompt(50), 8);
   RunToEnd();
@@ -214,7 +214,7 @@ TEST_F(SchedulerTest, APromptThatNeverFitsIsRefused) {
   EXPECT_EQ(asked.listener.answer().tokens.size(), 1u);
 }
 
-TEST_F(SchedulerTest, WhoDoesNotFitNowWaits) {
+TEST_F(SchedulerTest, ARequestThatDoesNotFitWaits) {
   Make(3 * kPageBytes);
   Asked& first = Ask(Prompt(250, 1), 3);
   Asked& second = Ask(Prompt(250, 2), 3);
@@ -227,7 +227,7 @@ TEST_F(SchedulerTest, WhoDoesNotFitNowWaits) {
   EXPECT_EQ(second.listener.answer(), AnswerAlone(second.request, Prompt(250, 2)));
 }
 
-TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
+TEST_F(SchedulerTest, TheYoungerRequestIsPreemptedForTheOlder) {
   // Both fit with a page to spare each, but not with their answers.
   Make(6 * kPageBytes);
   Asked& older = Ask(Prompt(120, 1), kSanitized ? 140 : 400);
@@ -244,7 +244,7 @@ TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
   EXPECT_EQ(younger.listener.answer(), AnswerAlone(younger.request, Prompt(120, 2)));
 }
 
-TEST_F(SchedulerTest, MemoryThatNobodyFreesIsAnErrorAndNoWait) {
+TEST_F(SchedulerTest, MemoryThatIsNeverFreedIsAnErrorAndNoWait) {
   Make(3 * kPageBytes);
   Asked& holder = Ask(Prompt(300, 1), 1);
   RunToEnd();
@@ -260,7 +260,7 @@ TEST_F(SchedulerTest, MemoryThatNobodyFreesIsAnErrorAndNoWait) {
   EXPECT_EQ(again.listener.finish().reason, FinishReason::kLength);
 }
 
-TEST_F(SchedulerTest, WhatIsKeptForLaterGivesWay) {
+TEST_F(SchedulerTest, SequencesKeptForLaterAreReleased) {
   Make(3 * kPageBytes);
   Asked& first = Ask(Prompt(100, 1), 1);
   Asked& second = Ask(Prompt(100, 2), 1);
@@ -294,7 +294,7 @@ TEST_F(SchedulerTest, AnAnswerThatOutgrowsTheMemoryFailsWithWhatItHas) {
   EXPECT_EQ(asked.listener.answer().tokens.size(), 9u);
 }
 
-TEST_F(SchedulerTest, WhatMakesNoSenseIsRefused) {
+TEST_F(SchedulerTest, InvalidRequestsAreRefused) {
   Make();
   EXPECT_THAT(Refusal(Prepare({})).message(), HasSubstr("empty"));
   EXPECT_THAT(Refusal(Prepare({1, 300})).message(), HasSubstr("token 1 of the prompt is 300"));

@@ -26,7 +26,7 @@ class EnsembleTest : public PolicyTest {
 constexpr const char* kProduct = "45 x 8 = ?";
 constexpr const char* kFact = "What colour is the sky?";
 
-TEST_F(EnsembleTest, TheMemberThatKnowsIsTaken) {
+TEST_F(EnsembleTest, TheMoreCertainMembersAnswerIsTaken) {
   const Answer program = WrittenText(all_->members(), About(kListing));
   EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 40"));
   EXPECT_EQ(program.author(), "pulsar");

@@ -36,7 +36,7 @@ class SpansTest : public PolicyTest {
   SpansTest() : PolicyTest(Policy::kSpans) {}
 };
 
-TEST_F(SpansTest, TheMemberThatKnowsWritesIt) {
+TEST_F(SpansTest, TheMoreCertainMemberWritesTheSpan) {
   const Answer program = WrittenText(all_->members(), About(kLoop));
   EXPECT_EQ(program.policy, Policy::kSpans);
   EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 15"));
@@ -117,7 +117,7 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
   }
 }
 
-TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
+TEST_F(SpansTest, ARemoteMemberThatWritesTheSameTextChecksNothing) {
   OpenMembers twice = Open({"nova", "nova"});
   std::vector<Member> members = twice.members();
   for (Member& member : members) member.is_elsewhere = true;
@@ -143,7 +143,7 @@ TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
   }
 }
 
-TEST_F(SpansTest, AMemberWhoseContextEndsIsLeftOut) {
+TEST_F(SpansTest, AMemberAtItsContextLimitIsLeftOut) {
   std::vector<Member> members = all_->members();
   members[1].context_limit = 40;
   for (const bool is_elsewhere : {false, true}) {
@@ -161,7 +161,7 @@ TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
   ExpectOtherQuestionsBesideItChangeNothing();
 }
 
-TEST_F(SpansTest, WhatIsCertainIsToldBeforeTheEnd) {
+TEST_F(SpansTest, AgreedTextIsSentBeforeTheEnd) {
   std::vector<std::string> told;
   const Answer answer = WrittenText(all_->members(), About(kSeveralSentences),
                                     [&](const AnswerPiece& piece) { told.push_back(piece.text); });
@@ -268,7 +268,7 @@ TEST_F(SpansTest, NoTokenIsComputedTwice) {
   }
 }
 
-TEST_F(SpansTest, TokensAreOfWhoWroteTheMost) {
+TEST_F(SpansTest, TokensAreOfTheMemberThatWroteTheMost) {
   const Answer answer = WrittenText(all_->members(), About(kCertain));
   const std::vector<size_t>& authors = answer.candidates.front().authors;
   ASSERT_EQ(authors.size(), 2u);

@@ -85,7 +85,7 @@ TEST_F(AskerTest, RepliesDoNotDependOnMemory) {
   EXPECT_EQ(Ask(*scarce, 8), expected);
 }
 
-TEST_F(AskerTest, WithChanceTheSeedDecides) {
+TEST_F(AskerTest, SampledRepliesDependOnTheSeed) {
   options_.settings.sampling.seed = 11;
   const auto model = TinyModel::Get().Make();
   const auto expected = Ask(*model, 1);

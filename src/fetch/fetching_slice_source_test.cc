@@ -157,7 +157,7 @@ TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
 }
 
 // Neither counted the other when it was requested.
-TEST_F(FetchingSliceSourceTest, TwoThatBeginTogetherDoNotBothFit) {
+TEST_F(FetchingSliceSourceTest, OfTwoThatBeginTogetherOneDoesNotFit) {
   const auto peer = std::make_shared<FakePeer>("a");
   const uint64_t one = std::max(BytesIn(kFirst), BytesIn(kLast)) + kKvBytes;
   const auto source = Source({peer}, one + kKvBytes);

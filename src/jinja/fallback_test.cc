@@ -290,7 +290,7 @@ constexpr std::string_view kEffort75 =
 
 std::string Render32(std::string_view variables) { return Rendered(variables, "deepseek32"); }
 
-TEST(DeepSeek32Template, ThoughtsAreShownBehindTheLastQuestion) {
+TEST(DeepSeek32Template, ReasoningIsKeptAfterTheLastQuestion) {
   const std::string messages = R"("bos_token": "<B>", "messages": [
       {"role": "system", "content": "Be kind."},
       {"role": "user", "content": "Hello"},
@@ -416,7 +416,7 @@ TEST(DeepSeek41Template, EffortsAreNumbers) {
   }
 }
 
-TEST(DeepSeek41Template, ThoughtsAreShownBehindTheLastQuestionOrBesideTools) {
+TEST(DeepSeek41Template, ReasoningIsKeptAfterTheLastQuestionOrWithTools) {
   const std::string messages = R"("enable_thinking": true, "messages": [
       {"role": "system", "content": "Be kind."},
       {"role": "user", "content": "Hello"},

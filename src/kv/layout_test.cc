@@ -141,7 +141,7 @@ TEST(Layout, DescribesItself) {
 }
 
 // The bound that admission uses holds at any time, and is not much too high.
-TEST(Layout, TablesStayWithinTheBytesThatAreForeseen) {
+TEST(Layout, TablesStayWithinThePlannedBytes) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     const Layout layout = make();
     for (const uint32_t chunk : {1u, 7u, 16u, 33u}) {

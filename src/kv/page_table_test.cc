@@ -119,7 +119,7 @@ TEST(PageTable, DraftsReachTheStoreOnlyWhenAccepted) {
   EXPECT_EQ(store.kept()[1].second, Tokens(16, tokens[16]));
 }
 
-TEST(PageTable, WhatTheStoreHadNoRoomForIsOfferedAgain) {
+TEST(PageTable, PagesRefusedByTheStoreAreOfferedAgain) {
   const Layout layout = PlainLayout();
   CountingStore store;
   Pool pool(kPlenty, &store);
@@ -328,7 +328,7 @@ TEST(PageTable, RewindsWithinTheSlackAndSaysHowFarOtherwise) {
 
 // Pages that slid out use only free memory: two sequences can run for any time in the memory that
 // two of them hold, while a third one adopts their pages.
-TEST(PageTable, WhatSlidOutIsFreedFirst) {
+TEST(PageTable, PagesBeforeAWindowAreFreedFirst) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
     const Layout layout = make();
     constexpr uint32_t kLength = 600;
@@ -353,7 +353,7 @@ TEST(PageTable, WhatSlidOutIsFreedFirst) {
 
 // A sequence that goes back beyond the slack, or has the same prefix, continues from the last page
 // boundary.
-TEST(PageTable, WhatSlidOutIsFoundAgain) {
+TEST(PageTable, PagesBeforeAWindowAreFoundAgain) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     const Layout layout = make();
     const uint32_t page = layout.page_positions();

@@ -174,7 +174,7 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
 }
 
 // Of both kinds the page that was unused for longest is evicted first.
-TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
+TEST(Pool, PagesBeforeAWindowAreEvictedFirst) {
   Pool pool(4 * kPage);
   Published(pool, 1);
   for (const uint64_t number : {2, 3, 4}) {
@@ -197,7 +197,7 @@ TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
-TEST(Pool, WhatOthersReferToIsNotLetGo) {
+TEST(Pool, ReferencedPagesAreNotEvicted) {
   Pool pool(4 * kPage);
   {
     PageRef page = Published(pool, 1);

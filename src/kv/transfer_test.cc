@@ -75,7 +75,7 @@ class Transfer : public testing::Test {
   std::vector<int32_t> tokens_;
 };
 
-TEST_F(Transfer, WhatArrivesIsWhatLeft) {
+TEST_F(Transfer, ImportedRowsAreTheExportedOnes) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     for (const uint32_t cut : {0u, 1u, 15u, 16u, 40u, 77u}) {
       target_.reset();

@@ -137,7 +137,7 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
   ExpectStillGood();
 }
 
-TEST_F(CertifiedTest, AHelloThatWasHeardElsewhereIsWorthNothing) {
+TEST_F(CertifiedTest, AReplayedHelloIsWorthNothing) {
   // Eve, a member, sends bob's Hello: as the node, and as a front end on it.
   Introduction bob = IntroductionOf("bob");
   for (const bool is_instance : {false, true}) {
@@ -153,7 +153,7 @@ TEST_F(CertifiedTest, AHelloThatWasHeardElsewhereIsWorthNothing) {
   ExpectStillGood();
 }
 
-TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
+TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreDisconnected) {
   ann_ = cluster_.Start("ann", [](TcpOptions& options) { options.handshake_ns = 200 * kNsPerMs; });
   HostilePeer silent(address(), cluster_.CredentialsOf("eve"));
   HostilePeer slow(address(), cluster_.CredentialsOf("eve"));
@@ -170,7 +170,7 @@ TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
   EXPECT_TRUE(half.IsHungUpOn());
 }
 
-TEST_F(CertifiedTest, NodesOfTheFirstProtocolHearNothingElse) {
+TEST_F(CertifiedTest, NodesOfTheFirstProtocolGetNothingElse) {
   HostilePeer old(address(), cluster_.CredentialsOf("bob"));
   wire::Hello hello = MakeHello(IntroductionOf("bob"));
   hello.newest_protocol = 1;

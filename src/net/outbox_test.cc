@@ -83,7 +83,7 @@ TEST_F(OutboxTest, NothingIsLostWhereTheStreamIsFull) {
   EXPECT_THAT(Sent(), ElementsAre(0, 1001, 1, 2, 3, 4));
 }
 
-TEST_F(OutboxTest, CreditHoldsBackAndLetsGo) {
+TEST_F(OutboxTest, CreditHoldsMessagesBackAndReleasesThem) {
   outbox_.Attach(&stream_);
   ASSERT_TRUE(outbox_.Open(8000, 1 << 20).ok());
   for (uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(outbox_.Push(Numbered(i, 2000)).ok());
@@ -118,7 +118,7 @@ TEST_F(OutboxTest, MessagesMoveBehindWhatWaitsElsewhere) {
   EXPECT_THAT(Sent(), ElementsAre(1, 2));
 }
 
-TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
+TEST_F(OutboxTest, MessagesOfNewerProtocolsAreRefused) {
   const auto seek = [] { return wire::Encode(wire::FindKv{.digest = {}, .tokens = {1}}); };
   Outbox other(clock_, 10'000), third(clock_, 10'000);
   ASSERT_TRUE(outbox_.Push(seek()).ok()) << "not known yet";

@@ -210,7 +210,7 @@ TEST_F(HostileTest, TheOldestStrangerGoesWhenThereAreTooMany) {
   ExpectStillGood();
 }
 
-TEST_F(HostileTest, ManyQuestionsAndNoEarForTheAnswers) {
+TEST_F(HostileTest, ManyRequestsWithoutReadingTheReplies) {
   HostilePeer eve = Eve();
   // More replies than the sockets can hold: at some point the connection is closed.
   const wire::Frame ping = wire::Encode(wire::Ping{1});
@@ -220,7 +220,7 @@ TEST_F(HostileTest, ManyQuestionsAndNoEarForTheAnswers) {
   EXPECT_THAT(DownReason(), HasSubstr("does not read the answers"));
 }
 
-TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
+TEST(Deadlines, APeerWithoutHelloInTimeIsDisconnected) {
   for (const bool has_tls : {false, true}) {
     TestCluster cluster(has_tls);
     const auto ann =
@@ -243,7 +243,7 @@ TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
   }
 }
 
-TEST(Deadlines, WhoDoesNotAnswerAHelloIsDown) {
+TEST(Deadlines, APeerThatDoesNotAnswerAHelloIsDown) {
   // A listener that accepts connections and does nothing else.
   const Socket listener = Listen(Resolve(ParseHostPort("127.0.0.1:0").value()).value()[0]).value();
   TestCluster cluster(false);

@@ -103,7 +103,7 @@ TEST_F(CallMemberTest, AnotherMachineAtAnAddressIsNotTheOneThatIsAsked) {
   EXPECT_EQ(ReachMember(desk_, member_, kForeverNs)->answer.version, "there");
 }
 
-TEST_F(CallMemberTest, WhoIsThereAndRefusesIsAskedAtNoOtherAddress) {
+TEST_F(CallMemberTest, AMemberThatRefusesIsNotCalledAtOtherAddresses) {
   service_.describe = [this]() -> Result<cluster::Description> {
     ++described_;
     return Error(Code::kPermissionDenied, "revoked");

@@ -45,7 +45,7 @@ TEST(LinkMeter, RatesOfAFewNodesAreMeasuredHoweverManyThereAre) {
   for (const auto& [node, times] : asked) EXPECT_EQ(times, 8);
 }
 
-TEST(LinkMeter, InASmallClusterAllThatLiveAreMeasured) {
+TEST(LinkMeter, InASmallClusterAllLivingNodesAreMeasured) {
   std::vector<cluster::Member> members = SeenBy(2, 5);
   EXPECT_EQ(SampledPeers(members, 8).size(), 4u);
   members.back().state = cluster::MemberState::kDead;
@@ -180,7 +180,7 @@ TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
 }
 
 // Lap has found that the direction to it is slow; nothing uses the direction from it.
-TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
+TEST_F(MeteredLink, IsProbedIfTheOtherEndReportsItSlow) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
   const auto meter = Start(options);

@@ -37,7 +37,7 @@ std::optional<uint64_t> Completed(NodeViewCache& last, const node::NodeView& vie
   return views.front().status->uptime_ms;
 }
 
-TEST(NodeViewCache, OfAUsedNodeThatIsSilentWhatItSaidLastCounts) {
+TEST(NodeViewCache, TheLastViewOfASilentUsedNodeCounts) {
   NodeViewCache last;
   last.SetUsed({kNode});
   EXPECT_EQ(Completed(last, Answering(1)), 1u);

@@ -192,7 +192,7 @@ TEST(KindSearch, AGroupForALongAnswerOverAFastLink) {
 }
 
 // A chunk's gathers take long if the link has few bytes/s and a short latency; a token's do not.
-TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
+TEST(KindSearch, APipelinePrefillsAndAGroupDecodesIfThatIsFastest) {
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-5, .bytes_per_s = 3e8});
   problem.prompt_tokens = 8192;
   problem.answer_tokens = 256;
@@ -219,7 +219,7 @@ TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
   EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
 }
 
-TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
+TEST(KindSearch, APipelinePrefillsAndOneNodeDecodes) {
   // The second node computes prompts as fast, and reads its memory slowly.
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-3, .bytes_per_s = 3e8});
   problem.split.nodes[1].byte_s *= 3;

@@ -155,7 +155,7 @@ TEST_F(AnswerLoopTest, KeptConversationsMove) {
 }
 
 // The first one runs for ever; the deadline of those after it still holds.
-TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
+TEST_F(AnswerLoopTest, ARequestThatWaitsTooLongFails) {
   Slow generator(clock_, 10);
   AnswerLoop loop(generator, clock_, {.max_queued = 8, .max_running = 1});
   generator.end = [&] {
@@ -188,7 +188,7 @@ TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
   EXPECT_EQ(ends_[0], Code::kOutOfRange);
 }
 
-TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
+TEST_F(AnswerLoopTest, FreeRunningSlotsCountBesideTheQueue) {
   Slow generator(clock_, 2);
   AnswerLoop loop(generator, clock_, {.max_queued = 2, .max_running = 4});
   // Impossible requests must not be retried.

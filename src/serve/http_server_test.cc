@@ -91,7 +91,7 @@ TEST_F(HttpServerTest, ARefusalBehindAPipelinedRequestIsHeard) {
   EXPECT_THAT(heard, testing::HasSubstr("HTTP/1.1 400 "));
 }
 
-TEST_F(HttpServerTest, WhoSaysNonsenseAndNoMoreIsStillTold) {
+TEST_F(HttpServerTest, AnInvalidRequestGetsItsErrorEvenAtTheEndOfItsConnection) {
   const auto server = Serve({});
   Client client(server->address());
   client.Say("nonsense\r\n");
@@ -154,7 +154,7 @@ TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/b 0!"));
 }
 
-TEST_F(HttpServerTest, WhatIsWrongIsSaidInTheFormOfThePath) {
+TEST_F(HttpServerTest, ErrorsHaveTheFormatOfThePath) {
   const auto server =
       Serve({.limits = {.body_bytes = 10},
              .describe = [](std::string_view path, int status, std::string_view /*message*/) {

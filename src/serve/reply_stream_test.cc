@@ -28,7 +28,7 @@ class ReplyStreamTest : public testing::Test {
 };
 
 // A client that reads too slowly loses the rest, with chunks and with HTTP/1.0 alike.
-TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
+TEST_F(ReplyStreamTest, UnreadRepliesAreBounded) {
   for (const bool in_chunks : {true, false}) {
     SCOPED_TRACE(in_chunks);
     ReplyStream stream(Options(in_chunks), waker_);
@@ -43,7 +43,7 @@ TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
   }
 }
 
-TEST_F(ReplyStreamTest, WhoFetchesMayHaveAsMuchAsThereIs) {
+TEST_F(ReplyStreamTest, AReadingClientGetsAllThereIs) {
   for (const bool in_chunks : {true, false}) {
     SCOPED_TRACE(in_chunks);
     ReplyStream stream(Options(in_chunks), waker_);
@@ -70,7 +70,7 @@ TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
 
 // The first one comes within a second, whatever the writer does; then less often, and not after
 // writes.
-TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
+TEST_F(ReplyStreamTest, KeepAlivesAreSentByThemselves) {
   constexpr int64_t kTurnNs = 250 * kNsPerMs;
   ReplyStream stream(Options(false), waker_);
   stream.SetKeepAlive({.content_type = "text/event-stream", .headers = {}, .bytes = ": alive\n\n"});

@@ -58,7 +58,7 @@ TEST(AnswerTurns, AreTriedAndGivenUpWhereTheyAreSlower) {
   EXPECT_LT(group.in_turns(), 60u);
 }
 
-TEST(AnswerTurns, AreNotTriedWhereNobodyWaits) {
+TEST(AnswerTurns, AreNotTriedWhereNoNodeWaits) {
   AnswerTurns turns;
   TimedGroup group(4, 1000, 500, 100);
   EXPECT_FALSE(group.Run(turns, 10'000));

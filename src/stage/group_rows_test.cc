@@ -107,7 +107,7 @@ TEST_F(GroupRowsTest, WrongPartsAndForgottenSequencesGiveNothing) {
   EXPECT_FALSE(rows_.OnPart(one_, PartOf(old, Cut({1, 3, kColumns}))).value());
 }
 
-TEST_F(GroupRowsTest, ASequenceHasSoManyChunksUnderWay) {
+TEST_F(GroupRowsTest, ASequenceHasAtMostSoManyChunksInFlight) {
   std::vector<wire::SendKv> orders;
   while (rows_.MayGather(3)) orders.push_back(rows_.Gather(Own(3)));
   EXPECT_GT(orders.size(), 8u);

@@ -102,7 +102,7 @@ class StageMemoryTest : public testing::Test {
   std::span<const int32_t> First(size_t count) const { return std::span(tokens_).first(count); }
 };
 
-TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
+TEST_F(StageMemoryTest, RowsAreSentPageByPageAsTheyAreComputed) {
   sender_.Begin(tokens_, 1);
   receiver_.Begin(tokens_, 1);
   ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 450, 1)).ok());
@@ -171,7 +171,7 @@ TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
 }
 
 // A node that was restarted takes no rows from the middle of a text as its beginning.
-TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
+TEST_F(StageMemoryTest, ANodeWithoutTheSequenceRefusesRows) {
   sender_.Begin(tokens_, 1);
   receiver_.Begin(tokens_, 1);
   sender_.Compute(First(400));
@@ -361,7 +361,7 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
 }
 
 // A transfer ends if the receiver refuses it.
-TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
+TEST_F(StageMemoryTest, AReceiverThatRefusesRowsGetsNoMore) {
   const auto in_flight = std::make_shared<KvInFlight>(1);
   sender_.memory.emplace(kMemoryRoute, *sender_.model, nullptr, wire::RowEncoding::kF32, in_flight);
   sender_.Begin(tokens_, 1);
@@ -380,7 +380,7 @@ TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   EXPECT_TRUE(AllRows(*sender_.memory).empty());
 }
 
-TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
+TEST_F(StageMemoryTest, InvalidOrdersAreRefused) {
   sender_.Begin(tokens_, 1);
   sender_.Compute(tokens_);
   wire::SendKv order = Wanted(0, 500, 1);

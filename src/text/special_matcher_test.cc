@@ -33,7 +33,7 @@ TEST(SpecialMatcherTest, FindsTheFirstAndThenTheLongest) {
   EXPECT_FALSE(matcher.FindMtp(text, match->end));
 }
 
-TEST(SpecialMatcherTest, NothingIsFoundInNothingAndByNobody) {
+TEST(SpecialMatcherTest, NothingIsFoundInAnEmptyTextOrWithoutTokens) {
   SpecialMatcher matcher;
   EXPECT_FALSE(matcher.FindMtp("anything", 0));
   matcher.Add("<|end|>", 1);

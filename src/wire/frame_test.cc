@@ -72,7 +72,7 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
   EXPECT_EQ(RefusalOf(Written(header)), "");
 }
 
-TEST(FrameHeader, LengthsAreHeldAgainstTheLimits) {
+TEST(FrameHeader, LengthsAreCheckedAgainstTheLimits) {
   FrameHeader header = WorkHeader();
   const auto refused = [&](uint32_t body_bytes, uint64_t payload_bytes, const Limits& limits) {
     header.body_bytes = body_bytes;

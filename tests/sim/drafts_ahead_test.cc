@@ -370,7 +370,7 @@ TEST(DraftsAhead, GainsAreThoseOfTheModel) {
 }
 
 // Others compute the prompt: they have the rows of the answer when the next one comes.
-TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
+TEST(DraftsAhead, FillStagesThatDecodeAfterPrefillNodes) {
   DraftSetup setup{"a=0:1,b=2:out", 1, 70, DraftKind::kModel};
   setup.decode = "c=0:1,d=2:out";
   EXPECT_GT(GainOf(setup), 1.4);
@@ -435,7 +435,7 @@ double MostBehind(const DraftSetup& setup, const std::function<bool(size_t)>& is
 
 // Whatever is right, and however long drafting takes: eight tokens' time is lent to begin with, and
 // a hundredth of the time. What a first try costs is not known before it.
-TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
+TEST(DraftsAhead, LossesStayWithinTheBudget) {
   if (kSanitized)
     GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
   const std::vector<std::pair<const char*, std::function<bool(size_t)>>> fates = {
@@ -469,7 +469,7 @@ TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
 
 // Mixtures of experts: the second row of a frame chooses other ones, those behind it fewer and
 // fewer. Answers are short, so what frames take is learnt by a few of them.
-TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsDear) {
+TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsExpensive) {
   for (const uint32_t accepted_percent : {50U, 70U, 90U}) {
     DraftSetup setup{"0:1,2:out", 0.2, accepted_percent, DraftKind::kModel};
     setup.second_share = 0.7;

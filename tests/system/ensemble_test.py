@@ -94,7 +94,7 @@ class Ensembles(ClusterCase):
         alone = self.alone_in_spans(run)
         self.assertEqual((alone[0], alone[-1]), (False, True))
 
-    def test_a_member_that_stood_still_is_back_within_the_answer(self):
+    def test_a_member_that_stalled_is_back_within_the_answer(self):
         desk, lap = self.two_with_a_file_each()
 
         def frames():
@@ -158,7 +158,7 @@ class Ensembles(ClusterCase):
         self.expect_to_go_on(lambda lap: lap.stop_node(signal.SIGKILL),
                              lambda lap: lap.start_node(self.folder / "pulsar-of-lap.gguf", listen=lap.address))
 
-    def test_a_server_goes_on_without_a_machine_that_stands_still(self):
+    def test_a_server_goes_on_without_a_stalled_machine(self):
         self.expect_to_go_on(lambda lap: lap.node.send_signal(signal.SIGSTOP),
                              lambda lap: lap.node.send_signal(signal.SIGCONT))
 

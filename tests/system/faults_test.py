@@ -90,13 +90,13 @@ class Answers(Faulty):
         for victim, options in ((0, ()), (1, ("--draft", "ngram")), (2, ())):
             self.expect_the_same(3, [victim], signal.SIGKILL, options=options)
 
-    def test_a_node_that_is_told_to_end(self):
+    def test_a_terminated_node(self):
         self.expect_the_same(2, [0], signal.SIGTERM)
 
-    def test_a_node_that_stands_still(self):
+    def test_a_stalled_node(self):
         self.expect_the_same(2, [1], signal.SIGSTOP)
 
-    def test_a_node_that_stands_still_for_a_moment(self):
+    def test_a_node_that_stalls_for_a_moment(self):
         self.expect_the_same(2, [0], signal.SIGSTOP, again=signal.SIGCONT)
 
     def test_two_of_three(self):

@@ -67,7 +67,7 @@ class KvTransfer(Faulty):
             self.assertIn(f'--prefill: no node is called "{name}"; there are: node-1, node-2'.encode(), done.stderr)
         aster(*self.short, "--decode", "node-2", check=USAGE)
 
-    def test_a_session_is_gone_on_from_elsewhere(self):
+    def test_a_session_is_continued_on_other_nodes(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
         three = ("--local-nodes", 3, "--prefill", PREFILL, "--decode", "node-3")
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 30, "--ignore-eos", "-q")

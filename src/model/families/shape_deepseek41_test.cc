@@ -125,7 +125,7 @@ TEST(DeepSeek41Shape, ItsNgramsSurviveItsMetadata) {
   }
 }
 
-TEST(DeepSeek41Shape, AMissingKeyIsNamedAndNeverGuessed) {
+TEST(DeepSeek41Shape, AMissingKeyIsNamedAndHasNoDefault) {
   const std::set<std::string> optional = {"deepseek41.nextn_predict_layers",
                                           "deepseek41.rope.scaling.type",
                                           "deepseek41.rope.scaling.yarn_beta_fast",

@@ -39,7 +39,7 @@ TEST(DeepSeek4Shape, SurvivesItsMetadata) {
   }
 }
 
-TEST(DeepSeek4Shape, AMissingKeyIsNamedAndNeverGuessed) {
+TEST(DeepSeek4Shape, AMissingKeyIsNamedAndHasNoDefault) {
   const std::set<std::string> optional = {
       "deepseek4.nextn_predict_layers", "deepseek4.rope.scaling.type",
       "deepseek4.rope.scaling.yarn_beta_fast", "deepseek4.rope.scaling.yarn_beta_slow",
