@@ -117,7 +117,7 @@ TEST(MembershipState, ContradictsItsOwnDeath) {
   EXPECT_EQ(state.self().state, MemberState::kAlive);
 }
 
-TEST(MembershipState, ContradictsLiesAboutThisLifeNowAndThen) {
+TEST(MembershipState, ContradictsFalseRecordsOfThisLifeAtIntervals) {
   MembershipState state = Make();
   for (int i = 0; i < 100; ++i) {
     Member dead = Named(1, state.self().incarnation);
@@ -208,7 +208,7 @@ TEST(MembershipState, WhatIsForgottenStaysForgotten) {
   EXPECT_TRUE(state.others().empty());
 }
 
-TEST(MembershipState, RevokedNodesAreNotHeardOfAgain) {
+TEST(MembershipState, RevokedNodesStayRemoved) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   state.Revoke(Id(2));
@@ -290,7 +290,7 @@ TEST_F(ManyMembers, GossipDoesNotGrowWithTheNumberOfMembers) {
   EXPECT_THAT(state_.Records(), testing::SizeIs(kCount + 1));
 }
 
-TEST_F(ManyMembers, SilenceAloneSaysNothing) {
+TEST_F(ManyMembers, SilenceAloneCausesNoSuspicion) {
   for (int i = 0; i < 100; ++i) {
     for (const Contact& contact : state_.Tick(i * kNsPerSecond / 2)) state_.Reached(*contact.node);
   }

@@ -72,7 +72,7 @@ class StageServerTest : public testing::Test {
   wire::RouteId last_route_ = 0;
 };
 
-TEST_F(StageServerTest, SlicesThatNobodyUsesMakeRoomForOneThatLearnsOnItsWayThatItDoesNotFit) {
+TEST_F(StageServerTest, UnusedSlicesAreFreedForOneThatIsFoundNotToFitWhileItLoads) {
   auto route = Open("a=0:out");
   Settle(*route);
   ASSERT_TRUE(route->is_ready());

@@ -145,7 +145,7 @@ TEST_F(DraftServerTest, WhatCannotBeDraftedForIsRefused) {
   EXPECT_EQ(server_.text_count(), 0u);
 }
 
-TEST_F(DraftServerTest, ATextThatGoesOnElsewhereIsOver) {
+TEST_F(DraftServerTest, ATextThatContinuesAfterAGapEnds) {
   Tell(kFront, BeginOf(1, {2}));
   Drafts();
   GoOn(1, 2, {3});

@@ -81,7 +81,7 @@ TEST_F(SpansTest, TheSameModelTwiceIsThatModel) {
 TEST_F(SpansTest, AMemberOfAllTheWeightIsThatModel) { ExpectAMemberOfAllTheWeightIsThatModel(); }
 TEST_F(SpansTest, LimitsAndStopStringsAreTheModels) { ExpectLimitsAndStopStringsAreTheModels(); }
 TEST_F(SpansTest, TheOrderOfArrivalChangesNothing) { ExpectTheOrderOfArrivalChangesNothing(); }
-TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
+TEST_F(SpansTest, RemoteMembersThatWriteAheadGiveTheSameText) {
   const OpenMembers three = Open({"nova", "pulsar", "comet"});
   const auto elsewhere_of = [](std::vector<Member> members) {
     for (Member& member : members) member.is_elsewhere = true;

@@ -174,7 +174,7 @@ TEST_F(TensorStoreTest, TooMuchAndTooLittleAreErrors) {
               kFirstLayers);
 }
 
-TEST_F(TensorStoreTest, AManifestThatLiesIsNotTaken) {
+TEST_F(TensorStoreTest, AWrongManifestIsRejected) {
   const auto liar = std::make_shared<FakePeer>("liar");
   liar->manifest = [] {
     rpc::ModelManifest manifest = SourceModel::Get().manifest();
@@ -272,7 +272,7 @@ TEST_F(TensorStoreTest, TwoSlicesAtATime) {
   ExpectSlice(last, kLastLayers);
 }
 
-TEST_F(TensorStoreTest, DoesNotWaitForAWriterThatStandsStill) {
+TEST_F(TensorStoreTest, DoesNotWaitForAStalledWriter) {
   ASSERT_TRUE(MakeDirectories(ModelFolder()).ok());
   const FileLock other = FileLock::TryAcquire(ModelFolder() + "/lock").value();
   TensorStore hasty({.folder = store_folder(), .lock_patience_ns = 50 * kNsPerMs}, clock_);

@@ -104,7 +104,7 @@ std::string RenderSource(std::string_view source, std::string_view variables) {
   return text.ok() ? *text : text.error().message();
 }
 
-TEST(ReplacementTemplate, OfDeepSeek31TellsOfToolsBehindTheSystem) {
+TEST(ReplacementTemplate, OfDeepSeek31ListsToolsAfterTheSystemMessage) {
   const auto render = [](const std::string& messages) {
     return RenderSource(ReplacementTemplate("deepseek2", kV31), R"({"bos_token": "<B>", "tools": [
         {"type": "function", "function": {"name": "add", "description": "It's \"adding\".",
@@ -324,7 +324,7 @@ TEST(DeepSeek32Template, TheSystemSpeaksWhereItSpoke) {
             "<｜Assistant｜></think>");
 }
 
-TEST(DeepSeek32Template, ToolsStandBehindWhatTheSystemSaysFirst) {
+TEST(DeepSeek32Template, ToolsFollowTheFirstSystemMessage) {
   const std::string text = Render32(R"({"response_format": {"type": "object"},
       "tools": [{"type": "function", "function": {"name": "add", "parameters": {}}},
                 {"type": "function", "function": {"name": "sub"}}],

@@ -94,7 +94,7 @@ TEST_F(ColumnsTest, ACutChunkHasTheSameRows) {
   EXPECT_EQ(ThroughPart(less, cut), ThroughPart(less, whole_));
 }
 
-TEST_F(ColumnsTest, MissingColumnsAreSaid) {
+TEST_F(ColumnsTest, MissingColumnsAreReported) {
   const auto first = ThroughPart(Part(0, 2), whole_), last = ThroughPart(Part(2, 4), whole_);
   Pool other(uint64_t{1} << 24);
   PageTable target(layout_, other, all_);

@@ -53,7 +53,7 @@ TEST(Pool, SaysWhatIsMissing) {
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
-TEST(Pool, TakesItsWholeBudgetAtOnceWhereItIsToldTo) {
+TEST(Pool, TakesItsWholeBudgetAtOnceOnRequest) {
   Pool pool(64 * kPage);
   pool.TakeNow(std::vector<size_t>{kPage, 3 * kPage, kPage, 5});
   EXPECT_EQ(pool.usage().held_bytes, 0u);

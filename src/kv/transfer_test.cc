@@ -264,7 +264,7 @@ TEST_F(Transfer, DamageAtTheEndKeepsTheWindowBeforeIt) {
   EXPECT_EQ(target_->length(), 88u);
 }
 
-TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {
+TEST_F(Transfer, TooLittleMemoryIsReportedAndKeepsWhatFits) {
   Start(PlainLayout(), 70);
   Pool small(7 * kPageAlignment);
   Twin target(*layout_, small, all_);
@@ -328,7 +328,7 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
 
 // Going back to the last page boundary or by the slack, whichever is nearer, is exact. Further back
 // rows are missing, and Truncate returns a shorter length.
-TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
+TEST_F(Transfer, RewindingBeforeImportedRowsIsExact) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     for (const uint32_t end : {31u, 32u, 48u, 53u, 63u, 70u, 77u}) {
       target_.reset();

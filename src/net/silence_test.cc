@@ -17,7 +17,7 @@ int64_t ReceiveEvery(Silence& silence, int64_t from_ns, int64_t pause_ns, int64_
   return now_ns;
 }
 
-TEST(Silence, APeerThatWasHeardRegularlyIsLostSoon) {
+TEST(Silence, APeerThatSentRegularlyIsLostSoon) {
   Silence silence(kLeastNs, 0);
   EXPECT_EQ(silence.deadline_ns(), kLeastNs);
   const int64_t last_ns = ReceiveEvery(silence, 0, 500 * kNsPerMs, 100 * kNsPerSecond);

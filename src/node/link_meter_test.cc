@@ -55,7 +55,7 @@ TEST(LinkMeter, InASmallClusterAllLivingNodesAreMeasured) {
 
 // The system accepts connections for a stalled process; when it resumes, its link is not a slow
 // one.
-TEST(LinkMeter, ANodeThatStandsStillHasNoRate) {
+TEST(LinkMeter, AStalledNodeHasNoRate) {
   const auto address = net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front();
   const net::Socket silent = net::Listen(address).value();
   const cluster::Identity identity = rpc::ClusterForTest().NewNode("desk");

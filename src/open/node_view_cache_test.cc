@@ -47,7 +47,7 @@ TEST(NodeViewCache, TheLastViewOfASilentUsedNodeCounts) {
   EXPECT_EQ(Completed(last, Answering(3)), 3u);
 }
 
-TEST(NodeViewCache, OneThatIsGoneIsGone) {
+TEST(NodeViewCache, ADeadNodeHasNoView) {
   NodeViewCache last;
   last.SetUsed({kNode});
   Completed(last, Answering(1));

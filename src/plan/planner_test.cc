@@ -138,7 +138,7 @@ TEST(Planner, LayersAreSharedOutAmongDevicesByTheirMemory) {
                 "head on B: as many as fit there), "));
 }
 
-TEST(Planner, SaysWhatPeopleWantToKnow) {
+TEST(Planner, DescribesItsPlan) {
   auto nodes = Nodes({1e12, 1e12, 1e9});
   nodes[1].multiply_flops_per_s = 0;
   const auto split = PlanSplit(nodes, {}, Load(4)).value();

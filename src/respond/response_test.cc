@@ -306,7 +306,7 @@ TEST_F(ResponseTest, AGrammarThatCostsTooMuchIsTheReasonOfTheFailure) {
   EXPECT_THAT(play.heard().status.error().message(), HasSubstr("too many ways"));
 }
 
-TEST_F(ResponseTest, WhatEndsItIsTold) {
+TEST_F(ResponseTest, TheEndReasonIsReported) {
   const auto end = [&](FinishReason reason) {
     Play play(model_.get(), Question());
     play.Say("a");

@@ -82,7 +82,7 @@ class HttpServerTest : public testing::Test {
   const SystemClock clock_;
 };
 
-TEST_F(HttpServerTest, ARefusalBehindAPipelinedRequestIsHeard) {
+TEST_F(HttpServerTest, ARefusalAfterAPipelinedRequestIsDelivered) {
   const auto server = Serve({});
   Client client(server->address());
   client.Say("GET /a HTTP/1.1\r\n\r\nnonsense\r\n");

@@ -120,7 +120,7 @@ TEST_F(GroupTest, RowsThatWaitAreBounded) {
   EXPECT_EQ(groups_[0]->Join(2)->Take(0, 1).value().bytes.size(), rows.size());
 }
 
-TEST_F(GroupTest, OnlyItsNodesAreHeard) {
+TEST_F(GroupTest, MessagesOfOtherNodesAreIgnored) {
   const auto first = groups_[0]->Join(1);
   wire::PartRows rows{.route = 7, .job = 1, .gather = 0, .part = 1};
   rows.rows.resize(4);

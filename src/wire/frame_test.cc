@@ -47,7 +47,7 @@ std::string RefusalOf(const HeaderBytes& bytes, const Limits& limits = {}) {
   return header.ok() ? "" : header.error().message();
 }
 
-TEST(FrameHeader, AnotherProgramIsTold) {
+TEST(FrameHeader, AnotherProgramIsReported) {
   HeaderBytes bytes{};
   const std::string get = "GET / HTTP/1.1\r\nHost: localhost:7777\r\n\r\n";
   std::copy_n(get.begin(), bytes.size(), bytes.begin());
