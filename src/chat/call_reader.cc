@@ -120,7 +120,7 @@ class ObjectCallReader final : public CallReader {
     const Scan scan = scanner_.Feed(c);
     if (scan == Scan::kBad) return Verdict::kBad;
     if (scan != Scan::kDoneBefore) scanned_ += c;
-    if (is_arguments()) TellWhatCame(sink);
+    if (is_arguments()) SendArgumentsSoFar(sink);
     if (scan == Scan::kMore) return Verdict::kMore;
     if (!TakeValue()) return Verdict::kBad;
     state_ = State::kAfterValue;
@@ -128,7 +128,7 @@ class ObjectCallReader final : public CallReader {
   }
 
   // Passes on arguments that are an object, once the name is known.
-  void TellWhatCame(CallSink& sink) {
+  void SendArgumentsSoFar(CallSink& sink) {
     if (name_.empty() || options_.waits_for_id || scanned_.front() != '{') return;
     Begin(sink);
     sink.Arguments(std::string_view(scanned_).substr(sent_));

@@ -31,7 +31,7 @@ class HarmonyReply {
   void InBody(std::vector<ReplyEvent>& events);
   void BeginMessage(std::string_view header, std::vector<ReplyEvent>& events);
   void BeginText(ReplyEvent::Kind kind, std::vector<ReplyEvent>& events);
-  void Say(std::string_view text, std::vector<ReplyEvent>& events);
+  void Emit(std::string_view text, std::vector<ReplyEvent>& events);
   void EndMessage(std::vector<ReplyEvent>& events);
 
   const Tools* const tools_;

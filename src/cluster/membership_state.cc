@@ -238,7 +238,7 @@ void MembershipState::AddHot(int64_t now_ns, std::vector<Member>& members) const
   for (const MemberView* view : hot) members.push_back(GossipRecord(*view));
 }
 
-MemberTalk MembershipState::Tell(int64_t now_ns) const {
+MemberTalk MembershipState::MakeGossip(int64_t now_ns) const {
   MemberTalk talk;
   if (reachable_ <= options_.full_gossip_nodes) {
     talk.members = Records();
@@ -261,7 +261,7 @@ bool MembershipState::Differs(std::span<const uint32_t> theirs) const {
 }
 
 MemberTalk MembershipState::Answer(std::span<const uint32_t> theirs, int64_t now_ns) const {
-  MemberTalk talk = Tell(now_ns);
+  MemberTalk talk = MakeGossip(now_ns);
   if (theirs.size() != kMemberBuckets || reachable_ <= options_.full_gossip_nodes) return talk;
   // Begins with another bucket each time, as there may not be room for all records.
   const size_t first = static_cast<size_t>(now_ns / options_.gossip_interval_ns);

@@ -118,7 +118,7 @@ class MembershipState {
   // This node and all others.
   std::vector<Member> Records() const;
   // The message to a node whose knowledge is unknown.
-  MemberTalk Tell(int64_t now_ns) const;
+  MemberTalk MakeGossip(int64_t now_ns) const;
   // The reply to a node that has sent these sums: with the records of differing buckets, too.
   MemberTalk Answer(std::span<const uint32_t> theirs, int64_t now_ns) const;
   // Adds the records of these nodes if they are missing.

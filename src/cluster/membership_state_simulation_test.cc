@@ -135,7 +135,7 @@ class Simulation {
       const NodeId asked{{.low = to + 1, .high = 3}}, asking{{.low = from + 1, .high = 3}};
       if (nodes_[to] == nullptr || sides_[to] != sides_[from] || lost)
         return nodes_[from]->Unanswered(asked, now_ns_);
-      const MemberTalk question = nodes_[from]->Tell(now_ns_);
+      const MemberTalk question = nodes_[from]->MakeGossip(now_ns_);
       Take(to, asking, question);
       // The reply may be lost though the request arrived.
       if (random_.NextBelow(100) < loss_percent_) return nodes_[from]->Unanswered(asked, now_ns_);

@@ -273,12 +273,12 @@ class ManyMembers : public testing::Test {
 };
 
 TEST_F(ManyMembers, GossipDoesNotGrowWithTheNumberOfMembers) {
-  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(1));
+  EXPECT_THAT(state_.MakeGossip(kLaterNs).members, testing::SizeIs(1));
   Member moved = Named(9);
   moved.heartbeat = 1;
   moved.control_addresses = {"10.1.1.1:7340"};
   ASSERT_TRUE(state_.Merge(std::vector{moved}, kLaterNs).ok());
-  const auto told = state_.Tell(kLaterNs).members;
+  const auto told = state_.MakeGossip(kLaterNs).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], moved);
   // A burst of changes is sent in parts.
@@ -286,7 +286,7 @@ TEST_F(ManyMembers, GossipDoesNotGrowWithTheNumberOfMembers) {
     Member again = Named(i, 2);
     ASSERT_TRUE(state_.Merge(std::vector{again}, kLaterNs).ok());
   }
-  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(17));
+  EXPECT_THAT(state_.MakeGossip(kLaterNs).members, testing::SizeIs(17));
   EXPECT_THAT(state_.Records(), testing::SizeIs(kCount + 1));
 }
 
@@ -304,8 +304,8 @@ TEST_F(ManyMembers, ADoubtIsForwardedAndTheNodeIsProbedButNotSuspected) {
   int64_t now_ns = kLaterNs;
   state_.TakeDoubts(std::vector{doubted}, now_ns);
   EXPECT_EQ(StateOf(state_, 7), MemberState::kAlive);
-  ASSERT_THAT(state_.Tell(now_ns).members, testing::SizeIs(2));
-  EXPECT_EQ(state_.Tell(now_ns).members[1].state, MemberState::kSuspect);
+  ASSERT_THAT(state_.MakeGossip(now_ns).members, testing::SizeIs(2));
+  EXPECT_EQ(state_.MakeGossip(now_ns).members[1].state, MemberState::kSuspect);
   EXPECT_TRUE(Asks(state_.Tick(now_ns), 7));
   // Others may repeat it: this node has not failed to reach it.
   for (int i = 0; i < 40; ++i) {
@@ -329,12 +329,12 @@ TEST_F(ManyMembers, ANewerRecordTakesADoubtAway) {
   beat.heartbeat = 50;
   ASSERT_TRUE(state_.Merge(std::vector{beat}, kLaterNs + 1).ok());
   // It is also sent to those that may have heard of the doubt.
-  const auto told = state_.Tell(kLaterNs + 2).members;
+  const auto told = state_.MakeGossip(kLaterNs + 2).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], beat);
   // An older doubt does not count.
   state_.TakeDoubts(std::vector{doubted}, kLaterNs + 3);
-  EXPECT_EQ(state_.Tell(kLaterNs + 4).members[1].state, MemberState::kAlive);
+  EXPECT_EQ(state_.MakeGossip(kLaterNs + 4).members[1].state, MemberState::kAlive);
 }
 
 TEST_F(ManyMembers, ADifferingNodeGetsTheRecordsOfThatBucketOnly) {
@@ -344,16 +344,17 @@ TEST_F(ManyMembers, ADifferingNodeGetsTheRecordsOfThatBucketOnly) {
     if (i != 20) known.push_back(Named(i));
   }
   ASSERT_TRUE(other.Merge(known, 0).ok());
-  const MemberTalk question = other.Tell(kLaterNs);
+  const MemberTalk question = other.MakeGossip(kLaterNs);
   EXPECT_TRUE(state_.Differs(question.buckets));
   const MemberTalk answer = state_.Answer(question.buckets, kLaterNs);
   EXPECT_LE(answer.members.size(), 6u);  // 200 in 64 buckets
   ASSERT_TRUE(other.Merge(answer.members, kLaterNs).ok());
   EXPECT_TRUE(other.Knows(Id(20)));
   EXPECT_FALSE(other.Differs(answer.buckets));
-  EXPECT_THAT(state_.Answer(other.Tell(kLaterNs).buckets, kLaterNs).members, testing::SizeIs(1));
+  EXPECT_THAT(state_.Answer(other.MakeGossip(kLaterNs).buckets, kLaterNs).members,
+              testing::SizeIs(1));
   // Records whose certificates are missing are sent again.
-  MemberTalk again = state_.Tell(kLaterNs);
+  MemberTalk again = state_.MakeGossip(kLaterNs);
   state_.Include(std::vector{Id(20), Id(20), Id(999)}, again);
   EXPECT_THAT(again.members, testing::SizeIs(2));
 }
@@ -367,7 +368,7 @@ TEST_F(ManyMembers, WhenFewAreLeftTheirTimeoutsRestart) {
   }
   state_.Tick(kLaterNs);
   EXPECT_EQ(StateOf(state_, 7), MemberState::kAlive);
-  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(kCount + 1));
+  EXPECT_THAT(state_.MakeGossip(kLaterNs).members, testing::SizeIs(kCount + 1));
   state_.Tick(kLaterNs + 4 * kNsPerSecond);
   EXPECT_EQ(StateOf(state_, 7), MemberState::kSuspect);
 }

@@ -173,7 +173,7 @@ void Conductor::FailWaiting(const Error& why) {
     TracePhase(*live, nullptr);
     live->request.End(engine::FinishReason::kFailed, why);
     ++counters_.finished;
-    live->request.TellFinish(NowNs());
+    live->request.ReportFinish(NowNs());
   }
 }
 

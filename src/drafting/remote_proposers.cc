@@ -73,7 +73,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
       if (is_new)
         Begin(i);
       else
-        GoOn(i, news);
+        SendFollowing(i, news);
     }
   }
 
@@ -172,7 +172,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
     chains_[i].is_begun = source_.Push(peer, std::move(begin));
   }
 
-  void GoOn(size_t i, std::span<const int32_t> news) {
+  void SendFollowing(size_t i, std::span<const int32_t> news) {
     Peer& peer = source_.peers_[i];
     Chain& chain = chains_[i];
     if (!chain.is_begun || !peer.is_usable()) return;

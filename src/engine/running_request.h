@@ -72,10 +72,10 @@ class RunningRequest {
 
   void End(FinishReason reason, Status status = Ok());
   // After End, and after the scheduler has released the sequence.
-  void TellFinish(int64_t now_ns);
+  void ReportFinish(int64_t now_ns);
 
  private:
-  void TellPrefill();
+  void ReportPrefill();
   void AddText(int32_t token, std::string& shown);
   std::optional<FinishReason> ReasonToStop() const;
 

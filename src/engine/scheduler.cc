@@ -189,7 +189,7 @@ void Scheduler::Remove(RunningRequest& request) {
   counters_.cached_tokens += gone->counts().cached;
   counters_.replayed_tokens += gone->counts().replayed;
   if (gone->speculation() != nullptr) counters_.drafts += gone->speculation()->counts();
-  gone->TellFinish(clock_.NowNs());
+  gone->ReportFinish(clock_.NowNs());
 }
 
 void Scheduler::FinishCancelled() {
@@ -449,9 +449,9 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
 // them, and one more. Without logits nothing is chosen yet.
 void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
-  const bool tells_rows = request.request().rows.kind != PromptRows::Kind::kNone;
-  if (tells_rows) TellRows(item, rows);
-  const std::span<const float> logits = tells_rows ? std::span<const float>() : rows.logits;
+  const bool reports_rows = request.request().rows.kind != PromptRows::Kind::kNone;
+  if (reports_rows) ReportRows(item, rows);
+  const std::span<const float> logits = reports_rows ? std::span<const float>() : rows.logits;
   Sequence& sequence = request.sequence();
   const size_t vocab_size = model_.shape().vocab_size;
   const auto drafted = static_cast<uint32_t>(item.drafts.size());
@@ -496,7 +496,7 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
 }
 
 // Reports the prompt's rows, and chooses no token from them.
-void Scheduler::TellRows(const BatchItem& item, const model::Output& rows) {
+void Scheduler::ReportRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
   const uint32_t end = request.sequence().computed();
   const bool is_last_alone = request.request().rows.kind == PromptRows::Kind::kLastState;

@@ -117,7 +117,7 @@ class Scheduler final : public Generator {
   void RunMeasured();
   Status RunItems(size_t begin, size_t end);
   void TakeRows(const BatchItem& item, const model::Output& rows);
-  void TellRows(const BatchItem& item, const model::Output& rows);
+  void ReportRows(const BatchItem& item, const model::Output& rows);
   void NoteTurn(RunningRequest& request, int64_t now_ns);
   void Remove(RunningRequest& request);
 

@@ -95,7 +95,7 @@ class Speculation {
 
  private:
   void NoteStep();
-  void Ask(std::span<const int32_t> text, uint32_t most);
+  void RequestDrafts(std::span<const int32_t> text, uint32_t most);
 
   const std::unique_ptr<Proposer> proposer_;
   const uint32_t vocab_size_;

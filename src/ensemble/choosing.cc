@@ -28,7 +28,7 @@ class Choosing final : public ParticipantsRun<Participant> {
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece /*on_piece*/) override {
     on_answer_ = std::move(on_answer);
-    for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->Ask(PostOf(i, mailbox));
+    for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->Start(PostOf(i, mailbox));
   }
   void Advance() override {
     if (is_cancelled_ && phase_ != Phase::kDone) return Finish();

@@ -77,7 +77,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
       leader_ = *leader;
       Prepare(std::move(on_piece));
     }
-    Ask();
+    RequestRows();
   }
   void Advance() override {
     while (!is_done_) {
@@ -85,10 +85,10 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
       if (!streamer_) return EndWith(NoAnswer());
       if (!IsWaitOver(/*has_first=*/IsAnyReady())) return;
       GiveRows();
-      if (Ask()) continue;
+      if (RequestRows()) continue;
       if (CountPresent() == 0) return EndAlone();
       Write();
-      if (!is_done_) Ask();
+      if (!is_done_) RequestRows();
     }
   }
 
@@ -123,7 +123,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
   }
 
   // Returns whether there was anything to ask for.
-  bool Ask() {
+  bool RequestRows() {
     bool has_asked = false;
     for (size_t i = 0; i < participants_.size(); ++i) {
       RowParticipant& participant = *participants_[i];
@@ -224,7 +224,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
     const bool is_end = IsEnd(symbol);
     const std::string bytes = is_end ? std::string() : BytesOf(symbol);
     shares_.Add(bytes, log_probabilities, together, would_write);
-    Tell(bytes);
+    Emit(bytes);
     if (is_end) {
       Finish({.reason = engine::FinishReason::kStopToken,
               .stop_token = has_tokens_ ? static_cast<int32_t>(symbol) : EndToken()});
@@ -251,7 +251,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
     return text;
   }
   // Sends whole characters.
-  void Tell(const std::string& bytes) {
+  void Emit(const std::string& bytes) {
     partial_ += bytes;
     if (partial_.empty() || (!has_tokens_ && EndsWithinCharacter(partial_))) return;
     streamer_->Append(std::exchange(partial_, {}));

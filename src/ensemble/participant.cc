@@ -134,7 +134,7 @@ Participant::~Participant() { *is_dropped_ = true; }
 
 void Participant::Forget() { member_.engine->Forget(conversation_); }
 
-void Participant::Ask(Post post) {
+void Participant::Start(Post post) {
   post_ = std::move(post);
   if (!is_askable()) return;
   const auto listener = std::make_shared<ResponseListener>(

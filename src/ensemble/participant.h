@@ -61,7 +61,7 @@ class Participant {
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
 
-  void Ask(Post post);
+  void Start(Post post);
   // Releases what its engine has kept.
   void Forget();
   // Rates the candidate with that number, possibly another member's.

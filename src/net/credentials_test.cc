@@ -146,7 +146,7 @@ TEST_F(CertifiedTest, AReplayedHelloIsWorthNothing) {
       bob.node = InstanceOf(NodeOf("bob"), bob.instance);
     }
     HostilePeer eve(address(), cluster_.CredentialsOf("eve"));
-    eve.Say(MakeHello(bob));
+    eve.Send(MakeHello(bob));
     EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("and its certificate says"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs()));
@@ -174,7 +174,7 @@ TEST_F(CertifiedTest, NodesOfTheFirstProtocolGetNothingElse) {
   HostilePeer old(address(), cluster_.CredentialsOf("bob"));
   wire::Hello hello = MakeHello(IntroductionOf("bob"));
   hello.newest_protocol = 1;
-  old.Say(hello);
+  old.Send(hello);
   ASSERT_EQ(Next(*ann_).kind, Event::Kind::kUp);
   ASSERT_TRUE(ann_->Send(NodeOf("bob"), wire::CloseRoute{5}).ok());
   // HostilePeer reads every version; checks that of the received frames.

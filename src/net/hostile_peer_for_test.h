@@ -46,7 +46,7 @@ class HostilePeer {
       if (*sent == 0) Await(POLLOUT);
     }
   }
-  void Say(wire::Message message) {
+  void Send(wire::Message message) {
     const wire::Frame frame = wire::Encode(std::move(message));
     SendBytes(frame.head);
     SendBytes(frame.payload);

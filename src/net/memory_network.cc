@@ -127,8 +127,8 @@ bool MemoryHub::Connect(const NodeId& self, const NodeId& node) {
   }
   own.up.insert(node);
   nodes_.at(node).up.insert(self);
-  Tell(self, now_ns, 0, {.kind = Event::Kind::kUp, .from = node, .message = {}, .why = Ok()});
-  Tell(node, now_ns, 0, {.kind = Event::Kind::kUp, .from = self, .message = {}, .why = Ok()});
+  Enqueue(self, now_ns, 0, {.kind = Event::Kind::kUp, .from = node, .message = {}, .why = Ok()});
+  Enqueue(node, now_ns, 0, {.kind = Event::Kind::kUp, .from = self, .message = {}, .why = Ok()});
   return true;
 }
 
@@ -151,11 +151,11 @@ void MemoryHub::Disconnect(const NodeId& a, const NodeId& b, const Error& why) {
 }
 
 void MemoryHub::ReportDown(const NodeId& node, const NodeId& peer, int64_t due_ns, Error why) {
-  Tell(node, due_ns, 0,
-       {.kind = Event::Kind::kDown, .from = peer, .message = {}, .why = std::move(why)});
+  Enqueue(node, due_ns, 0,
+          {.kind = Event::Kind::kDown, .from = peer, .message = {}, .why = std::move(why)});
 }
 
-void MemoryHub::Tell(const NodeId& node, int64_t due_ns, uint64_t bytes, Event event) {
+void MemoryHub::Enqueue(const NodeId& node, int64_t due_ns, uint64_t bytes, Event event) {
   Node& receiver = nodes_.at(node);
   // In order per peer, however delays change.
   for (const Arrival& arrival : receiver.arrivals) {
@@ -204,7 +204,7 @@ Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message messa
     return full;
   }
   const auto delay = delay_ns_.find({self, to});
-  Tell(to, now_ns + (delay == delay_ns_.end() ? 0 : delay->second), bytes, std::move(event));
+  Enqueue(to, now_ns + (delay == delay_ns_.end() ? 0 : delay->second), bytes, std::move(event));
   return Ok();
 }
 

@@ -52,7 +52,7 @@ class HostileTest : public ::testing::Test {
   // An authenticated peer.
   HostilePeer Eve() {
     HostilePeer eve(address());
-    eve.Say(MakeHello(EveIntroduction()));
+    eve.Send(MakeHello(EveIntroduction()));
     const std::optional<wire::Message> hello = eve.ReceiveMore();
     CHECK(hello && std::holds_alternative<wire::Hello>(*hello));
     CHECK(Next(*ann_).kind == Event::Kind::kUp);
@@ -103,7 +103,7 @@ TEST_F(HostileTest, FramesReplayedBeforeHello) {
        {wire::Message(work), wire::Message(wire::OpenRoute{}), wire::Message(wire::Begin{}),
         wire::Message(wire::Ping{1}), wire::Message(wire::Credit{1})}) {
     HostilePeer eve(address());
-    eve.Say(message);
+    eve.Send(message);
     EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("before Hello"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "nothing of that came through";
@@ -154,11 +154,11 @@ TEST_F(HostileTest, DamagedFrames) {
 TEST_F(HostileTest, ASecondHelloAndCreditThatWasNeverUsed) {
   {
     HostilePeer eve = Eve();
-    eve.Say(MakeHello(EveIntroduction()));
+    eve.Send(MakeHello(EveIntroduction()));
     EXPECT_THAT(DownReason(), HasSubstr("a second Hello"));
   }
   HostilePeer eve = Eve();
-  eve.Say(wire::Credit{1});
+  eve.Send(wire::Credit{1});
   EXPECT_THAT(DownReason(), HasSubstr("claims to have consumed 1 bytes, where 0"));
 }
 
@@ -167,7 +167,7 @@ TEST_F(HostileTest, MoreThanItsCredit) {
   for (int i = 0; i < 40; ++i) {
     wire::Work work;
     work.rows.resize(100'000);
-    eve.Say(std::move(work));
+    eve.Send(std::move(work));
   }
   EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("more than its credit of 1048576"));
   // Messages within the limit are delivered.
@@ -186,7 +186,7 @@ TEST_F(HostileTest, AnsweringForOthers) {
   Introduction own = EveIntroduction();
   own.node = ann_->self();
   HostilePeer eve(address());
-  eve.Say(MakeHello(own));
+  eve.Send(MakeHello(own));
   EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("this node's own identity"));
 }
 
@@ -195,11 +195,11 @@ TEST_F(HostileTest, FarAwayVersions) {
   hello.oldest_protocol = 105;
   hello.newest_protocol = 106;
   HostilePeer eve(address());
-  eve.Say(hello);
+  eve.Send(hello);
   EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("speaks protocols 1 to "));
   hello.oldest_protocol = 1;
   HostilePeer newer(address());
-  newer.Say(hello);
+  newer.Send(hello);
   ASSERT_TRUE(newer.ReceiveMore().has_value()) << "one version in common is enough";
 }
 

@@ -389,12 +389,12 @@ Status Daemon::KeepForOthers(const StandbySlice& wanted, const std::stop_token& 
 
 Status Daemon::BeFound() {
   if (!options_.discovery_port) return Ok();
-  discovery_ =
-      TRY(Announce(home_, identity_,
-                   {.port = *options_.discovery_port,
-                    .listening = server_->addresses(),
-                    .on_found = [this](const std::string& address) { membership_->Hear(address); }},
-                   clock_));
+  discovery_ = TRY(
+      Announce(home_, identity_,
+               {.port = *options_.discovery_port,
+                .listening = server_->addresses(),
+                .on_found = [this](const std::string& address) { membership_->AddHint(address); }},
+               clock_));
   return Ok();
 }
 

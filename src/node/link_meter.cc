@@ -26,7 +26,7 @@ constexpr double kDiffers = 1.5;
 constexpr double kSlower = 4;
 constexpr int64_t kLateNs = 10 * kNsPerMs;
 constexpr int64_t kProbeNs = 5 * kNsPerSecond;
-constexpr int64_t kTellNs = 60 * kNsPerSecond;
+constexpr int64_t kReportNs = 60 * kNsPerSecond;
 
 int64_t CostNs(const rpc::LinkMeasurement& path) {
   return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
@@ -197,7 +197,7 @@ void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
   SetRate(entry.best_address, bytes_per_s);
   entry.pause_ns = options_.confirm_ns;
   entry.due_ns = clock_.NowNs() + entry.pause_ns;
-  entry.tell_until_ns = clock_.NowNs() + kTellNs;
+  entry.report_until_ns = clock_.NowNs() + kReportNs;
 }
 
 // Other traffic makes every probe of a slow link uncertain, so their geometric mean counts.
@@ -217,14 +217,15 @@ void LinkMeter::ReportIfSlow(const cluster::Member& member) {
   {
     const MutexLock lock(mu_);
     const auto found = links_.find(member.node);
-    if (stopping_ || found == links_.end() || clock_.NowNs() >= found->second.tell_until_ns) return;
+    if (stopping_ || found == links_.end() || clock_.NowNs() >= found->second.report_until_ns)
+      return;
     address = found->second.best_address;
   }
   const auto client =
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node});
   if (!client.ok() || !(*client)->TellSlowLink().ok()) return;
   const MutexLock lock(mu_);
-  links_[member.node].tell_until_ns = 0;
+  links_[member.node].report_until_ns = 0;
 }
 
 void LinkMeter::SetRate(const std::string& address, double bytes_per_s) {

@@ -82,7 +82,7 @@ class LinkMeter {
     uint64_t received = 0;
     int64_t probe_ns = 0;  // no probe before this time
     bool is_doubted = false;
-    int64_t tell_until_ns = 0;  // until then the other end is told that the link has become slow
+    int64_t report_until_ns = 0;  // until then the other end is told that the link has become slow
   };
 
   void Main();

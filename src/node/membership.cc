@@ -93,7 +93,7 @@ void Membership::Stop() {
     stopping_ = true;
     changed_.NotifyAll();
     state_.Leave();
-    goodbye = GossipOf(state_.Tell(clock_.NowNs()));
+    goodbye = GossipOf(state_.MakeGossip(clock_.NowNs()));
     goodbye.members.resize(1);
     for (const auto& [node, view] : state_.others()) {
       if (view.member.state == MemberState::kAlive && farewells.size() < kMaxGoodbyes)
@@ -159,7 +159,7 @@ void Membership::TalkMain() {
   }
 }
 
-void Membership::Hear(const std::string& address) {
+void Membership::AddHint(const std::string& address) {
   const MutexLock lock(mu_);
   if (stopping_ || IsAliveAt(address) || !hints_.Add(address, clock_.NowNs())) return;
   changed_.NotifyAll();
@@ -242,7 +242,7 @@ Status Membership::TalkThrough(rpc::ControlClient& client, const cluster::Contac
   {
     const MutexLock lock(mu_);
     if (stopping_) return Ok();
-    own = GossipOf(state_.Tell(clock_.NowNs()));
+    own = GossipOf(state_.MakeGossip(clock_.NowNs()));
   }
   const rpc::Gossip reply = TRY(client.Exchange(own, kTalkNs));
   std::vector<NodeId> wanted = Take(contact.node, reply);
@@ -267,7 +267,7 @@ std::optional<rpc::Gossip> Membership::Supplement(const rpc::Gossip& told,
   const bool differs = !is_older && state_.Differs(told.buckets);
   // An older program that gets all records has got them with the first message.
   const bool lacks_records =
-      is_older && state_.Tell(clock_.NowNs()).members.size() <= state_.others().size();
+      is_older && state_.MakeGossip(clock_.NowNs()).members.size() <= state_.others().size();
   if (certificates.empty() && wanted.empty() && !differs && !needs_list && !lacks_records)
     return std::nullopt;
   cluster::MemberTalk talk =
@@ -304,7 +304,7 @@ Result<std::shared_ptr<rpc::ControlClient>> Membership::ClientFor(const cluster:
 }
 
 cluster::MemberTalk Membership::EverythingKnown() const {
-  cluster::MemberTalk talk = state_.Tell(clock_.NowNs());
+  cluster::MemberTalk talk = state_.MakeGossip(clock_.NowNs());
   talk.members = state_.Records();
   return talk;
 }

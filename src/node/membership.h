@@ -64,7 +64,7 @@ class Membership {
       EXCLUDES(mu_);
   // A node may be at this address (HOST:PORT), by an announcement on the network: asks it, at a
   // bounded rate, unless a living node is known there.
-  void Hear(const std::string& address) EXCLUDES(mu_);
+  void AddHint(const std::string& address) EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);

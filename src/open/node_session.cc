@@ -219,11 +219,11 @@ Result<plan::Plan> NodeSession::Plan() {
   TRY(AddDecoders(plan));
   TRY(CheckGroups(plan).In(split_option_));
   if (split_ == "auto") auto_split_ = plan::SplitText(plan);
-  TellOfDrafter(plan);
+  ExplainDrafter(plan);
   return plan;
 }
 
-void NodeSession::TellOfDrafter(const plan::Plan& plan) {
+void NodeSession::ExplainDrafter(const plan::Plan& plan) {
   if (!model_.drafter_layer) return;
   const plan::PlanStage& last = plan.decode.empty() ? plan.stages.back() : plan.decode.back();
   if (*model_.drafter_layer >= last.slice.layer_begin && !last.is_group()) return;

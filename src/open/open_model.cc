@@ -262,7 +262,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
     engine::ProposerSource* proposers = options.proposers;
     if (drafts != nullptr) {
       proposers = &drafts->For(/*answers=*/nullptr, &nodes->network());
-      nodes->TellEvents(
+      nodes->SetEventHandler(
           [of = drafts.get()](const net::Event& event) { return of->OnEvent(event); });
     }
     auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, options.longest_step_ns,

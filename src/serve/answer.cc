@@ -71,7 +71,7 @@ class Answer::Choice final : public respond::Listener {
     answer_.Begin(0);
     CountToken();
   }
-  void OnPiece(const respond::Piece& piece) override { answer_.Say(index_, piece); }
+  void OnPiece(const respond::Piece& piece) override { answer_.WritePiece(index_, piece); }
   void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
 
   // Sends the beginning of the response.
@@ -253,8 +253,9 @@ Status Answer::SubmitQuestions() {
          .deadline_ns = deadline_ns_,
          .is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); },
          .on_answer =
-             [self, i](Result<ensemble::Answer> answer) { self->TellAnswer(i, std::move(answer)); },
-         .on_piece = [self, i](const ensemble::AnswerPiece& piece) { self->TellPiece(i, piece); }});
+             [self, i](Result<ensemble::Answer> answer) { self->SendAnswer(i, std::move(answer)); },
+         .on_piece = [self,
+                      i](const ensemble::AnswerPiece& piece) { self->SendMemberPiece(i, piece); }});
   }
   return context_.ensemble->Submit(std::move(jobs));
 }
@@ -329,21 +330,21 @@ void Answer::Progress(uint64_t done, uint64_t total) {
     writer_->Progress({.done = done, .total = total, .ns = context_.clock->NowNs() - start_ns_});
 }
 
-void Answer::Say(size_t choice, const respond::Piece& piece) {
+void Answer::WritePiece(size_t choice, const respond::Piece& piece) {
   if (has_failed_ || (piece.events.empty() && piece.tokens.empty())) return;
-  writer_->Say(choice, piece.events, piece.tokens);
+  writer_->WritePiece(choice, piece.events, piece.tokens);
 }
 
 // A piece of an ensemble's unfinished answer.
-void Answer::TellPiece(size_t choice, const ensemble::AnswerPiece& piece) {
+void Answer::SendMemberPiece(size_t choice, const ensemble::AnswerPiece& piece) {
   if (has_failed_) return;
   Begin(0);
   choices_[choice]->CountFirstToken();
-  Say(choice, {.text = piece.text, .events = piece.events, .tokens = piece.tokens});
+  WritePiece(choice, {.text = piece.text, .events = piece.events, .tokens = piece.tokens});
 }
 
 // An ensemble's answer, in the same calls as one model's, with its explanation.
-void Answer::TellAnswer(size_t choice, Result<ensemble::Answer> answer) {
+void Answer::SendAnswer(size_t choice, Result<ensemble::Answer> answer) {
   if (has_failed_) return;
   if (!answer.ok()) {
     if (answer.error().code() == Code::kCancelled) return FailCancelled();
@@ -368,7 +369,7 @@ void Answer::EndChoice(size_t choice, const respond::End& end) {
   if (end.is_cancelled) return FailCancelled();
   // An answer that failed before it began gets an HTTP status of its own.
   if (end.status.ok()) Begin(0);
-  Say(choice, end.last);
+  WritePiece(choice, end.last);
   Count(choice, end);
   if (!end.status.ok()) return Fail(ProblemOf(end.status.error()));
   writer_->EndChoice(choice, end.reason, end.finish.stop_string);

@@ -86,9 +86,9 @@ class Answer : public std::enable_shared_from_this<Answer> {
   Status SubmitJobs(const std::string& client);
   void Begin(uint64_t cached);
   void Progress(uint64_t done, uint64_t total);
-  void Say(size_t choice, const respond::Piece& piece);
-  void TellPiece(size_t choice, const ensemble::AnswerPiece& piece);
-  void TellAnswer(size_t choice, Result<ensemble::Answer> answer);
+  void WritePiece(size_t choice, const respond::Piece& piece);
+  void SendMemberPiece(size_t choice, const ensemble::AnswerPiece& piece);
+  void SendAnswer(size_t choice, Result<ensemble::Answer> answer);
   void EndChoice(size_t choice, const respond::End& end);
   void FailCancelled();
   void Count(size_t choice, const respond::End& end);

@@ -112,8 +112,8 @@ class MessagesStream final : public ReplyWriter {
     pieces_.SetKeepAlive(ServerEvent("ping", {{"type", "ping"}}));
   }
 
-  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> /*tokens*/) override {
+  void WritePiece(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> /*tokens*/) override {
     for (const chat::ReplyEvent& event : events) {
       switch (event.kind) {
         case Kind::kContent:

@@ -65,9 +65,9 @@ class LlamaWriter final : public CollectingWriter {
           {"stop", false},
           {"prompt_progress", ProgressJson(progress)}});
   }
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> tokens) override {
-    CollectingWriter::Say(choice, events, tokens);
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
+    CollectingWriter::WritePiece(choice, events, tokens);
     if (!pieces_) return;
     respond::Reply piece;
     piece.Add(events, tokens);

@@ -107,8 +107,8 @@ class OllamaStream final : public ReplyWriter {
 
   void Await() override { pieces_.KeepAlive(); }
   void Begin(const Usage& /*usage*/) override {}
-  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> tokens) override {
+  void WritePiece(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     respond::Reply piece;
     for (const chat::ReplyEvent& event : events) {
       // A call is sent once it is complete.

@@ -69,7 +69,7 @@ TEST(OllamaStream, TellsWholeCalls) {
                                                 {.kind = Kind::kArguments, .text = "1}"},
                                                 {.kind = Kind::kCallEnd}};
   writer->Begin({});
-  for (const chat::ReplyEvent& event : events) writer->Say(0, {&event, 1}, {});
+  for (const chat::ReplyEvent& event : events) writer->WritePiece(0, {&event, 1}, {});
   writer->EndChoice(0, EndReason::kCalls, "");
   writer->Finish({.prompt = 3, .answer = 2});
   std::string output;

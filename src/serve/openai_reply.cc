@@ -259,8 +259,8 @@ class ChatStream final : public Streaming {
                 {"finish_reason", nullptr}},
                {{"prompt_progress", ProgressJson(progress)}});
   }
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> tokens) override {
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     for (const chat::ReplyEvent& event : events) {
       ordered_json delta = DeltaOf(choice, event);
       if (delta.is_null()) continue;
@@ -324,8 +324,8 @@ class CompletionStream final : public Streaming {
     SendChoice({{"text", ""}, {"index", 0}, {"logprobs", nullptr}, {"finish_reason", nullptr}},
                {{"prompt_progress", ProgressJson(progress)}});
   }
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> tokens) override {
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     std::string text;
     for (const chat::ReplyEvent& event : events) text += event.text;
     if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens);

@@ -48,8 +48,8 @@ bool PiecesOfReply::Refuse(const Problem& problem, ProblemForm form) {
   return true;
 }
 
-void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
-                           std::span<const ResponseToken> tokens) {
+void CollectingWriter::WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                                  std::span<const ResponseToken> tokens) {
   replies_[choice].Add(events, tokens);
 }
 

@@ -58,8 +58,8 @@ class ReplyWriter {
   virtual void Begin(const Usage& usage) = 0;
   // The progress of the first prompt, if wanted.
   virtual void Progress(const PromptProgress& /*progress*/) {}
-  virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-                   std::span<const ResponseToken> tokens) = 0;
+  virtual void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                          std::span<const ResponseToken> tokens) = 0;
   // An ensemble's explanation of the next choice, before all its other calls.
   virtual void Explain(size_t /*choice*/, JsonPtr /*ensemble*/) {}
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
@@ -106,8 +106,8 @@ class CollectingWriter : public ReplyWriter {
       : frame_(std::move(frame)), replies_(choices) {}
 
   void Begin(const Usage& /*usage*/) override {}
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> tokens) override;
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override;
   void Explain(size_t choice, JsonPtr ensemble) override {
     replies_[choice].ensemble = std::move(ensemble);
   }

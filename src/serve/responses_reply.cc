@@ -72,8 +72,8 @@ class ResponsesWriter final : public ReplyWriter {
     Send("response.in_progress", {{"response", response_}});
   }
 
-  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const ResponseToken> tokens) override {
+  void WritePiece(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     // Tokens whose text is held back are sent with the next text.
     waiting_.insert(waiting_.end(), tokens.begin(), tokens.end());
     for (const chat::ReplyEvent& event : events) {

@@ -259,7 +259,7 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
   (this->*found->handler)(request, stream);
 }
 
-void Service::SayLoading(const HttpRequest& request, ReplyStream& stream) {
+void Service::RefuseWhileLoading(const HttpRequest& request, ReplyStream& stream) {
   const bool is_health = request.path == "/health" || request.path == "/live";
   if (is_health || request.path == "/ready") {
     return stream.Send(is_health ? 200 : 503, "application/json",

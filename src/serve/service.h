@@ -70,7 +70,7 @@ class Service {
   // Whether a request with this head will be answered: other bodies are not read.
   bool TakesBody(const HttpRequest& head) const;
   // The reply of a server that still loads its models: it runs, and is not ready.
-  static void SayLoading(const HttpRequest& request, ReplyStream& stream);
+  static void RefuseWhileLoading(const HttpRequest& request, ReplyStream& stream);
   // Counts a request that could not be read.
   void OnUnread(std::string_view request_id, int status);
   // The error of a request for this path, in the form of its dialect.
@@ -133,7 +133,8 @@ class Service {
                          ApiRequest api_request, const nlohmann::ordered_json& body,
                          ReplyStream& stream);
   void CancelResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
-  void GoOnFrom(const HttpRequest& request, nlohmann::ordered_json& body, Problem& problem) const;
+  void ContinueResponse(const HttpRequest& request, nlohmann::ordered_json& body,
+                        Problem& problem) const;
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   // Prompts whose log-probabilities are wanted are computed for these first.

@@ -35,7 +35,8 @@ Problem NoResponse(const std::string& id, const std::string& field, bool is_open
 }  // namespace
 
 // Puts the conversation before the request in front of its input.
-void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& problem) const {
+void Service::ContinueResponse(const HttpRequest& request, ordered_json& body,
+                               Problem& problem) const {
   if (problem.any()) return;
   const auto id = Fields(body, problem).String("previous_response_id");
   if (!id) return;
@@ -61,7 +62,7 @@ void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& 
 void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   ordered_json body = ParseBody(request.body, problem);
-  GoOnFrom(request, body, problem);
+  ContinueResponse(request, body, problem);
   const ServedModel* const model = ModelOf(body, problem);
   ApiRequest api_request;
   if (model != nullptr) api_request = ReadResponsesRequest(body, model->defaults, problem);

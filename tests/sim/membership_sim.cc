@@ -169,7 +169,7 @@ class LargeCluster {
   void Talk(size_t from, const Contact& contact) {
     const size_t to = IndexOfAddress(contact.addresses.front());
     if (to == from) return;
-    bytes_ += BytesOf(nodes_[from]->Tell(now_ns_));
+    bytes_ += BytesOf(nodes_[from]->MakeGossip(now_ns_));
     const bool is_cut = cuts_.contains({from, to});
     if (nodes_[to] != nullptr && !is_cut) return Exchange(from, to);
     const bool is_silent = is_cut || ends_[to] == End::kIsSilent;
@@ -192,7 +192,7 @@ class LargeCluster {
   // As node/membership.cc does it: a question, an answer, and what the other side still lacks.
   void Exchange(size_t from, size_t to) {
     MembershipState &asking = *nodes_[from], &asked = *nodes_[to];
-    const MemberTalk question = asking.Tell(now_ns_);
+    const MemberTalk question = asking.MakeGossip(now_ns_);
     Take(asked, asking.self().node, question);
     const MemberTalk answer = asked.Answer(question.buckets, now_ns_);
     bytes_ += BytesOf(answer);

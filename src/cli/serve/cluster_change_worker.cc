@@ -80,10 +80,10 @@ Result<std::string> ClusterChangeWorker::DrainNow(const std::string& text, bool 
   std::erase(drained, chosen.node);
   if (is_drained) drained.push_back(chosen.node);
   if (drained != former) {
-    const Status told = TellModels(drained);
+    const Status told = UpdateModels(drained);
     if (!told.ok()) {
       // Undoes the change for the models that were told first, as far as possible.
-      static_cast<void>(TellModels(former));
+      static_cast<void>(UpdateModels(former));
       return told.error();
     }
   }
@@ -94,7 +94,7 @@ Result<std::string> ClusterChangeWorker::DrainNow(const std::string& text, bool 
   return ChangedJson(chosen, "drained", is_drained);
 }
 
-Status ClusterChangeWorker::TellModels(const std::vector<wire::NodeId>& drained) {
+Status ClusterChangeWorker::UpdateModels(const std::vector<wire::NodeId>& drained) {
   for (const Model& model : models_) {
     // When this is reported, drained nodes may be switched off: so their KV rows of conversations
     // move first.

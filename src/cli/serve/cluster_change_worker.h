@@ -41,7 +41,7 @@ class ClusterChangeWorker final : public serve::ClusterChanges {
 
  private:
   Result<std::string> DrainNow(const std::string& node, bool is_drained) EXCLUDES(mu_);
-  Status TellModels(const std::vector<wire::NodeId>& drained);
+  Status UpdateModels(const std::vector<wire::NodeId>& drained);
 
   const std::vector<Model> models_;
 

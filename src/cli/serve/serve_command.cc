@@ -370,7 +370,8 @@ class ServerPort {
       : server_(WithHooks(std::move(options)), clock,
                 [this](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
                   serve::Service* const service = service_;
-                  if (service == nullptr) return serve::Service::SayLoading(request, *stream);
+                  if (service == nullptr)
+                    return serve::Service::RefuseWhileLoading(request, *stream);
                   service->Handle(std::move(request), std::move(stream));
                 }) {}
 

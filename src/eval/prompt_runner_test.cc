@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "eval/asker.h"
+#include "eval/prompt_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ namespace {
 using engine::FinishReason;
 using engine::TinyModel;
 
-class AskerTest : public testing::Test {
+class PromptRunnerTest : public testing::Test {
  protected:
-  AskerTest() {
+  PromptRunnerTest() {
     Random random(3);
     for (size_t i = 0; i < 11; ++i) {
       prompts_.push_back(
@@ -48,7 +48,7 @@ class AskerTest : public testing::Test {
       return Ok();
     };
     engine::Scheduler scheduler(model, &TinyModel::Get().tokenizer(), clock_);
-    const Status asked = AskAll(scheduler, prompts_, options_);
+    const Status asked = RunPrompts(scheduler, prompts_, options_);
     EXPECT_TRUE(asked.ok()) << asked.error().message();
     return replies;
   }
@@ -63,10 +63,10 @@ class AskerTest : public testing::Test {
 
   SystemClock clock_;
   std::vector<respond::Prompt> prompts_;
-  AskOptions options_;
+  PromptRunOptions options_;
 };
 
-TEST_F(AskerTest, RepliesDoNotDependOnHowManyAreAskedAtOnce) {
+TEST_F(PromptRunnerTest, RepliesDoNotDependOnHowManyAreAskedAtOnce) {
   std::map<size_t, std::string> expected;
   for (size_t i = 0; i < prompts_.size(); ++i) {
     expected[i] = engine::AnswerAlone(AloneRequest(), prompts_[i].tokens).text;
@@ -77,7 +77,7 @@ TEST_F(AskerTest, RepliesDoNotDependOnHowManyAreAskedAtOnce) {
   }
 }
 
-TEST_F(AskerTest, RepliesDoNotDependOnMemory) {
+TEST_F(PromptRunnerTest, RepliesDoNotDependOnMemory) {
   const auto ample = TinyModel::Get().Make();
   const auto expected = Ask(*ample, 8);
   // Room for one prompt with its reply, and a little more.
@@ -85,7 +85,7 @@ TEST_F(AskerTest, RepliesDoNotDependOnMemory) {
   EXPECT_EQ(Ask(*scarce, 8), expected);
 }
 
-TEST_F(AskerTest, SampledRepliesDependOnTheSeed) {
+TEST_F(PromptRunnerTest, SampledRepliesDependOnTheSeed) {
   options_.settings.sampling.seed = 11;
   const auto model = TinyModel::Get().Make();
   const auto expected = Ask(*model, 1);
@@ -95,7 +95,7 @@ TEST_F(AskerTest, SampledRepliesDependOnTheSeed) {
   EXPECT_NE(Ask(*other, 5), expected);
 }
 
-TEST_F(AskerTest, StopsWhenItIsCancelled) {
+TEST_F(PromptRunnerTest, StopsWhenItIsCancelled) {
   const auto model = TinyModel::Get().Make();
   engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
   size_t replies = 0;
@@ -106,24 +106,24 @@ TEST_F(AskerTest, StopsWhenItIsCancelled) {
     return Ok();
   };
   options_.is_cancelled = [&] { return replies > 1; };
-  ASSERT_TRUE(AskAll(scheduler, prompts_, options_).ok());
+  ASSERT_TRUE(RunPrompts(scheduler, prompts_, options_).ok());
   EXPECT_GE(replies, 2U);
   EXPECT_LT(replies, prompts_.size());
 }
 
-TEST_F(AskerTest, AnErrorOfTheListenerEndsIt) {
+TEST_F(PromptRunnerTest, AnErrorOfTheListenerEndsIt) {
   const auto model = TinyModel::Get().Make();
   engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
   options_.on_reply = [&](size_t, const Reply&) { return ResourceExhausted("disk is full"); };
-  EXPECT_EQ(AskAll(scheduler, prompts_, options_).error().code(), Code::kResourceExhausted);
+  EXPECT_EQ(RunPrompts(scheduler, prompts_, options_).error().code(), Code::kResourceExhausted);
 }
 
-TEST_F(AskerTest, APromptThatCannotBeAnsweredIsNamed) {
+TEST_F(PromptRunnerTest, APromptThatCannotBeAnsweredIsNamed) {
   const auto model = TinyModel::Get().Make();
   engine::Scheduler scheduler(*model, &TinyModel::Get().tokenizer(), clock_);
   prompts_[2].tokens.clear();
   options_.on_reply = [&](size_t, const Reply&) { return Ok(); };
-  const Status asked = AskAll(scheduler, prompts_, options_);
+  const Status asked = RunPrompts(scheduler, prompts_, options_);
   EXPECT_THAT(asked.error().message(), testing::HasSubstr("prompt 2"));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "eval/asker.h"
+#include "eval/prompt_runner.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ class Slot final : public respond::Listener {
  public:
   explicit Slot(engine::Sequence sequence) : sequence_(std::move(sequence)) {}
 
-  Status Submit(engine::Generator& generator, const AskOptions& options,
+  Status Submit(engine::Generator& generator, const PromptRunOptions& options,
                 const respond::Prompt& prompt, size_t index) {
     index_ = index;
     reply_ = {};
@@ -40,7 +40,7 @@ class Slot final : public respond::Listener {
     if (busy_) generator.Cancel(id_);
   }
   // Reports the reply once it has ended.
-  Status Tell(const AskOptions& options) {
+  Status ReportReply(const PromptRunOptions& options) {
     if (!finished_) return Ok();
     finished_ = busy_ = false;
     TRY(std::move(status_).In(fmt::format("prompt {}", index_)));
@@ -69,10 +69,10 @@ class Slot final : public respond::Listener {
   bool finished_ = false;  // and not reported yet
 };
 
-class Asker {
+class PromptRunner {
  public:
-  Asker(engine::Generator& generator, std::span<const respond::Prompt> prompts,
-        const AskOptions& options)
+  PromptRunner(engine::Generator& generator, std::span<const respond::Prompt> prompts,
+               const PromptRunOptions& options)
       : generator_(generator), prompts_(prompts), options_(options) {
     const size_t count = std::min<size_t>(options.parallel, prompts.size());
     for (size_t i = 0; i < count; ++i) {
@@ -81,9 +81,9 @@ class Asker {
   }
 
   // Cancels unfinished requests before their sequences are destroyed.
-  ~Asker() { static_cast<void>(Cancel()); }
-  Asker(const Asker&) = delete;
-  Asker& operator=(const Asker&) = delete;
+  ~PromptRunner() { static_cast<void>(Cancel()); }
+  PromptRunner(const PromptRunner&) = delete;
+  PromptRunner& operator=(const PromptRunner&) = delete;
 
   Status Run() {
     for (;;) {
@@ -95,7 +95,7 @@ class Asker {
       }
       if (generator_.idle()) return Ok();
       TRY(generator_.Step());
-      for (const auto& slot : slots_) TRY(slot->Tell(options_));
+      for (const auto& slot : slots_) TRY(slot->ReportReply(options_));
       if (options_.on_step) options_.on_step();
     }
   }
@@ -109,17 +109,17 @@ class Asker {
 
   engine::Generator& generator_;
   const std::span<const respond::Prompt> prompts_;
-  const AskOptions& options_;
+  const PromptRunOptions& options_;
   std::vector<std::unique_ptr<Slot>> slots_;
   size_t next_ = 0;
 };
 
 }  // namespace
 
-Status AskAll(engine::Generator& generator, std::span<const respond::Prompt> prompts,
-              const AskOptions& options) {
+Status RunPrompts(engine::Generator& generator, std::span<const respond::Prompt> prompts,
+                  const PromptRunOptions& options) {
   CHECK(options.parallel > 0 && options.on_reply);
-  return Asker(generator, prompts, options).Run();
+  return PromptRunner(generator, prompts, options).Run();
 }
 
 }  // namespace aster::eval

@@ -25,7 +25,7 @@ struct Reply {
   engine::RequestTimes times;
 };
 
-struct AskOptions {
+struct PromptRunOptions {
   uint32_t parallel = 8;  // prompts at once; at least 1
   respond::Model model;
   respond::Settings settings;  // for each
@@ -40,7 +40,7 @@ struct AskOptions {
 
 // Prompts have at least one token each, and fewer than the context holds. The generator has no
 // other requests meanwhile. An error names the prompt that is refused or fails, by its index.
-Status AskAll(engine::Generator& generator, std::span<const respond::Prompt> prompts,
-              const AskOptions& options);
+Status RunPrompts(engine::Generator& generator, std::span<const respond::Prompt> prompts,
+                  const PromptRunOptions& options);
 
 }  // namespace aster::eval
