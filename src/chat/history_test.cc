@@ -148,7 +148,7 @@ TEST(History, RepliesComeBackInThePromptUnchanged) {
   EXPECT_GE(families, 1U);
 }
 
-// Thoughts, text and several calls, one of them without arguments, in pieces of any size.
+// Reasoning, text and several calls, one of them without arguments, in pieces of any size.
 void ExpectWhatWasWrittenAgain(std::string_view architecture) {
   const std::string source(jinja::FallbackTemplate(architecture));
   const auto chat_template = jinja::ChatTemplate::Parse(source);

@@ -82,7 +82,7 @@ class Run(Case):
         self.assertIn("--ensemble", refused(INPUT, "--explain"))
 
 
-class Talk(Case):
+class Chat(Case):
     def test_a_conversation(self):
         chat = Conversation("--ensemble", self.folder, f"{NOVA},{PULSAR}", "--temp", 0, "--threads", 1, "--explain")
         self.addCleanup(chat.stop)

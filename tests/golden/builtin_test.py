@@ -106,7 +106,7 @@ class Builtin(unittest.TestCase):
         self.assertEqual(differences(json.loads(RECORD.read_text()), MODELS, MODELS / "questions.jsonl"), [])
 
 
-class TheMachineryItself(unittest.TestCase):
+class ComparisonOfRecords(unittest.TestCase):
     """With a synthetic model and one instruction set: changes are found, and nothing else."""
 
     def setUp(self):

@@ -238,7 +238,7 @@ class Traces(unittest.TestCase):
             self.assertNotIn("Hello", json.dumps(trace))
 
 
-class SecondLife(unittest.TestCase):
+class Restart(unittest.TestCase):
     PAGE = 128  # positions of a page file
 
     def turn(self, server, messages):

@@ -316,7 +316,7 @@ class Quasar(unittest.TestCase):
             server.stop()
 
 
-class Thoughts(unittest.TestCase):
+class Reasoning(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.models = Models()
