@@ -119,7 +119,8 @@ def measure(case, engines, options, folder):
     name, kind, types, rounded = case
     model, plain, ids, out = (folder / part for part in ("model.gguf", "f32.gguf", "ids.txt", "logits"))
     rows = () if rounded else ("--plain-rows",)
-    run_checked(options.aster, "synth", model, "--preset", "flash-shape-tiny", "--no-next", *SHAPES[name], *types, *rows)
+    run_checked(options.aster, "synth", model, "--preset", "flash-shape-tiny", "--no-next", *SHAPES[name], *types,
+                *rows)
     run_checked(options.aster, "quantize", model, plain, "--type", "F32", "--pure")
     tokens = numpy.random.default_rng(options.seed).integers(0, 1000, options.tokens)
     ids.write_text(" ".join(map(str, tokens)))

@@ -17,9 +17,9 @@ namespace aster::conduct {
 namespace {
 
 // The same requests on one machine and on nodes.
-class Twins {
+class ComparedGenerators {
  public:
-  Twins(engine::Generator& there, engine::Generator& here)
+  ComparedGenerators(engine::Generator& there, engine::Generator& here)
       : there_(there),
         here_(here),
         there_sequence_(there.NewSequence()),
@@ -75,17 +75,17 @@ TEST_P(EveryKvTransfer, GivesTheSameBits) {
   const auto conductor = cluster.Conduct(GetParam());
   ASSERT_TRUE(conductor->Open().ok());
   EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler_, tokens));
-  Twins twins(*conductor, scheduler_);
-  twins.SetHistory(tokens);
-  twins.Answer(Asking(50, 1));
+  ComparedGenerators compared(*conductor, scheduler_);
+  compared.SetHistory(tokens);
+  compared.Answer(Asking(50, 1));
   // The next turn, short and long; and back.
-  twins.Append(std::span(tokens).first(24));
-  twins.Answer(Asking(20, 2));
-  twins.Append(std::span(tokens).first(400));
-  twins.Answer(Asking(20, 3));
-  twins.Rewind(300);
-  twins.Append(std::span(tokens).subspan(17, 200));
-  twins.Answer(Asking(20, 4));
+  compared.Append(std::span(tokens).first(24));
+  compared.Answer(Asking(20, 2));
+  compared.Append(std::span(tokens).first(400));
+  compared.Answer(Asking(20, 3));
+  compared.Rewind(300);
+  compared.Append(std::span(tokens).subspan(17, 200));
+  compared.Answer(Asking(20, 4));
   // Held rows are not computed again: all but those of the first text, and of removed tokens.
   EXPECT_GT(conductor->counters().cached_tokens, 1500u);
   EXPECT_LT(conductor->counters().prefill_tokens, 700u + 24 + 400 + 200 + 700 + 300);
@@ -99,9 +99,9 @@ TEST_P(EveryKvTransfer, EditedLogitsAndLogitsOfARequest) {
   request.edit_logits = [](std::span<const int32_t> history, std::span<float> logits) {
     logits[history.size() % kTestVocab] = std::numeric_limits<float>::max();
   };
-  Twins twins(*conductor, scheduler_);
-  twins.SetHistory(tokens);
-  twins.Answer(request);
+  ComparedGenerators compared(*conductor, scheduler_);
+  compared.SetHistory(tokens);
+  compared.Answer(request);
 }
 
 // Several at once: stages decode answers by themselves while prompts are computed, and stop when
@@ -176,14 +176,14 @@ TEST(KvTransfer, AWindowIsTheWindowHere) {
   options.route.memory = memory;
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c", options);
   const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
-  Twins twins(*conductor, scheduler);
-  twins.SetHistory(tokens);
-  twins.Answer(Asking(150, 1));
-  twins.Append(std::span(tokens).first(200));
-  twins.Answer(Asking(10, 2));
-  twins.Rewind(500);
-  twins.Append(std::span(tokens).first(10));
-  twins.Answer(Asking(10, 3));
+  ComparedGenerators compared(*conductor, scheduler);
+  compared.SetHistory(tokens);
+  compared.Answer(Asking(150, 1));
+  compared.Append(std::span(tokens).first(200));
+  compared.Answer(Asking(10, 2));
+  compared.Rewind(500);
+  compared.Append(std::span(tokens).first(10));
+  compared.Answer(Asking(10, 3));
 }
 
 // No node is sent rows that it has already.
@@ -234,12 +234,12 @@ TEST(KvTransfer, AFrontEndStageSendsAndReceivesMoreThanMayBeInFlight) {
   Conductor conductor(cluster.front(), plan::TestModel::Get().route_model(), nullptr, plan, options,
                       nullptr, &own);
   ASSERT_TRUE(conductor.Open().ok());
-  Twins twins(conductor, scheduler);
-  twins.SetHistory(tokens);
-  twins.Answer(Asking(8, 1));
+  ComparedGenerators compared(conductor, scheduler);
+  compared.SetHistory(tokens);
+  compared.Answer(Asking(8, 1));
   EXPECT_EQ(conductor.counters().transferred_prompts, 1u);
-  twins.Append(model::RandomTokens(700, kTestVocab, 2));
-  twins.Answer(Asking(8, 2));
+  compared.Append(model::RandomTokens(700, kTestVocab, 2));
+  compared.Answer(Asking(8, 2));
   EXPECT_EQ(conductor.counters().replans, 0u);
 }
 

@@ -26,9 +26,9 @@ class GroupRowsTest : public testing::Test {
  protected:
   GroupRowsTest() {
     for (int32_t i = 0; i < 20; ++i) tokens_.push_back(i);
-    kv::Twin twin(layout_, pool_, layout_.all_layers());
-    CHECK(twin.Compute(layout_.all_layers(), tokens_));
-    whole_ = kv::ExportBytes(twin.table(), layout_.all_layers(), 0, 20);
+    kv::CheckedTable checked(layout_, pool_, layout_.all_layers());
+    CHECK(checked.Compute(layout_.all_layers(), tokens_));
+    whole_ = kv::ExportBytes(checked.table(), layout_.all_layers(), 0, 20);
   }
 
   wire::Payload Cut(const kv::Columns& columns) const {
