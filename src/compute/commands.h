@@ -83,8 +83,8 @@ struct Heads {
   HeadNorm norm = HeadNorm::kNone;
   Tensor norm_weight = {};  // [dim]
   float epsilon = 0;
-  Angles angles = {};  // none: they are not turned
-  size_t still = 0;    // elements of a head before those that are turned
+  Angles angles = {};    // none: they are not turned
+  size_t unrotated = 0;  // elements of a head before those that are turned
   kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;
   bool inverse = false;
 };

@@ -153,7 +153,7 @@ compute::Heads LatentAttention::RotatedHeads(const RopeAngles& rope, const compu
           .count = count,
           .epsilon = shape_.norm_epsilon,
           .angles = rope.angles(),
-          .still = dim - 2 * rope.frequencies.size()};
+          .unrotated = dim - 2 * rope.frequencies.size()};
 }
 
 // Writes the rows of the window.

@@ -89,11 +89,11 @@ Status MlaAttention::Project(uint32_t layer, const MlaWeights& weights, compute:
     TRY(commands_.Multiply(products_));
   }
   // Only the part of a row without RoPE is normed.
-  const compute::Tensor still = row_.tensor().Columns(0, shape_.mla.row_rank);
-  return commands_.Normalise({.rows = still,
+  const compute::Tensor unrotated = row_.tensor().Columns(0, shape_.mla.row_rank);
+  return commands_.Normalise({.rows = unrotated,
                               .weight = weights.row_norm.tensor(),
                               .epsilon = shape_.norm_epsilon,
-                              .out = still});
+                              .out = unrotated});
 }
 
 // The part with RoPE goes directly to its place, after the columns of the other part.
@@ -122,14 +122,15 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
   const compute::Heads queries[] = {{.rows = queries_.tensor(),
                                      .count = shape_.head_count,
                                      .angles = angles,
-                                     .still = shape_.mla.row_rank}};
+                                     .unrotated = shape_.mla.row_rank}};
   TRY(commands_.FinishHeads(queries));
   // New rows are in the KV cache before attention, so that tokens of a prompt see each other.
-  TRY(commands_.WriteRows(
-      {.pages = {layer, kMlaStream, spans},
-       .format = format_,
-       .heads = {
-           .rows = row_.tensor(), .count = 1, .angles = angles, .still = shape_.mla.row_rank}}));
+  TRY(commands_.WriteRows({.pages = {layer, kMlaStream, spans},
+                           .format = format_,
+                           .heads = {.rows = row_.tensor(),
+                                     .count = 1,
+                                     .angles = angles,
+                                     .unrotated = shape_.mla.row_rank}}));
   // With an index all rows count as far ones, and tokens see those that it has chosen: in this
   // layer, or in the last one with an index.
   const bool is_indexed = shape_.is_indexed();

@@ -256,12 +256,13 @@ uint32_t NgramStreamOf(const Shape& shape, uint32_t layer) {
 kernels::LatentFormat MlaRowFormat(const Shape& shape) {
   return {.type = kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.head_dim),
-          .still = static_cast<int32_t>(shape.mla.row_rank)};
+          .unrotated = static_cast<int32_t>(shape.mla.row_rank)};
 }
 
 kernels::LatentFormat MlaIndexFormat(const Shape& shape) {
-  return {
-      .type = kernels::LatentRows::kF16, .dim = static_cast<int32_t>(shape.index.dim), .still = 0};
+  return {.type = kernels::LatentRows::kF16,
+          .dim = static_cast<int32_t>(shape.index.dim),
+          .unrotated = 0};
 }
 
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {
@@ -270,7 +271,7 @@ kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory)
       shape.shares_compressed_rows() ? kernels::LatentRows::kF8Fine : kernels::LatentRows::kF8;
   return {.type = is_rounded ? rounded : kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.head_dim),
-          .still = static_cast<int32_t>(shape.head_dim - shape.rope.dimensions)};
+          .unrotated = static_cast<int32_t>(shape.head_dim - shape.rope.dimensions)};
 }
 
 kernels::LatentFormat CompressedFormat(const Shape& shape, const MemoryOptions& memory) {
@@ -283,7 +284,7 @@ kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memor
   const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
   return {.type = is_rounded ? kernels::LatentRows::kF4 : kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.latent.index_dim),
-          .still = 0};
+          .unrotated = 0};
 }
 
 MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape) {

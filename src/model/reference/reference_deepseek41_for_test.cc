@@ -53,9 +53,9 @@ void Rotate(std::span<double> x, const Row& frequencies, double position) {
     const double angle = position * frequencies[i];
     double& a = x[first + 2 * i];
     double& b = x[first + 2 * i + 1];
-    const double turned = a * std::cos(angle) - b * std::sin(angle);
+    const double rotated = a * std::cos(angle) - b * std::sin(angle);
     b = a * std::sin(angle) + b * std::cos(angle);
-    a = turned;
+    a = rotated;
   }
 }
 

@@ -322,16 +322,16 @@ class Reference {
 
   // DeepSeek V2 and V3: keys and values of every head are made of one row, as in its paper.
   Row SharedRowAttention(const Row& x, size_t position) {
-    const size_t still = shape_.mla.key_dim, turning = shape_.rope.dimensions;
-    const size_t rank = shape_.mla.row_rank, of_head = still + turning;
+    const size_t unrotated = shape_.mla.key_dim, rope_dims = shape_.rope.dimensions;
+    const size_t rank = shape_.mla.row_rank, of_head = unrotated + rope_dims;
     Rope unscaled = shape_.rope;  // scores have the magnitude
     unscaled.log_multiplier = 1.0f;
     Row query = SharedRowQuery(x, of_head);
     for (size_t head = 0; head < shape_.head_count; ++head) {
-      const std::span<double> part(query.data() + head * of_head + still, turning);
+      const std::span<double> part(query.data() + head * of_head + unrotated, rope_dims);
       Rotate(part, unscaled, {}, true, position);
     }
-    Row row = Multiply(Layer("attn_kv_a_mqa.weight"), x, rank + turning);
+    Row row = Multiply(Layer("attn_kv_a_mqa.weight"), x, rank + rope_dims);
     Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
     Rotate(std::span(row).subspan(rank), unscaled, {}, true, position);
     keys_[layer_].push_back(std::move(row));
@@ -389,33 +389,32 @@ class Reference {
   }
 
   Row SharedRowHead(const Row& query, size_t head) const {
-    const size_t still = shape_.mla.key_dim, width = shape_.mla.value_dim;
-    const size_t rank = shape_.mla.row_rank, turning = shape_.rope.dimensions;
+    const size_t unrotated = shape_.mla.key_dim, width = shape_.mla.value_dim;
+    const size_t rank = shape_.mla.row_rank, rope_dims = shape_.rope.dimensions;
     const bool is_joint = shape_.kinds.fused;
     const auto key_matrix = Layer(is_joint ? "attn_kv_b.weight" : "attn_k_b.weight");
     const auto value_matrix = is_joint ? key_matrix : Layer("attn_v_b.weight");
-    const size_t keys_at = head * (still + width) * rank;  // if both are in one tensor
-    const size_t values_at = is_joint ? keys_at + still * rank : head * width * rank;
+    const size_t keys_at = head * (unrotated + width) * rank;  // if both are in one tensor
+    const size_t values_at = is_joint ? keys_at + unrotated * rank : head * width * rank;
     double size = 1.0;
     if (shape_.rope.scaling == RopeScaling::kYarn)
       size += double{shape_.rope.log_multiplier} * std::log(double{shape_.rope.factor});
-    const double scale = size * size / std::sqrt(static_cast<double>(still + turning));
+    const double scale = size * size / std::sqrt(static_cast<double>(unrotated + rope_dims));
     Row out(width);
     double sum = 0;
     for (size_t token = 0; token < keys_[layer_].size(); ++token) {
       if (HasIndex() && !is_seen_[token]) continue;
       const Row& row = keys_[layer_][token];
       double score = 0;
-      for (size_t i = 0; i < still; ++i) {
+      for (size_t i = 0; i < unrotated; ++i) {
         double key = 0;
         for (size_t r = 0; r < rank; ++r)
-          key +=
-              double{
-                  key_matrix[is_joint ? keys_at + i * rank + r : (head * rank + r) * still + i]} *
-              row[r];
+          key += double{key_matrix[is_joint ? keys_at + i * rank + r
+                                            : (head * rank + r) * unrotated + i]} *
+                 row[r];
         score += query[i] * key;
       }
-      for (size_t i = 0; i < turning; ++i) score += query[still + i] * row[rank + i];
+      for (size_t i = 0; i < rope_dims; ++i) score += query[unrotated + i] * row[rank + i];
       const double share = std::exp(score * scale);
       const Row low(row.begin(), row.begin() + static_cast<ptrdiff_t>(rank));
       Row value = Multiply(value_matrix, low, width, values_at);

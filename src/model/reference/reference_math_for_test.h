@@ -81,9 +81,9 @@ inline void Rotate(std::span<double> head, const Rope& rope, const std::vector<f
     const double angle = static_cast<double>(position) * frequency;
     double& a = head[adjacent ? 2 * i : i];
     double& b = head[adjacent ? 2 * i + 1 : i + pairs];
-    const double turned = size * (a * std::cos(angle) - b * std::sin(angle));
+    const double rotated = size * (a * std::cos(angle) - b * std::sin(angle));
     b = size * (a * std::sin(angle) + b * std::cos(angle));
-    a = turned;
+    a = rotated;
   }
 }
 

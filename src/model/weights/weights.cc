@@ -359,13 +359,13 @@ class Loader : TensorLoader {
     const uint64_t of_head = shape_.mla.key_dim + shape_.rope.dimensions;
     const uint64_t heads = tensor.dims[1] / of_head;
     const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
-    const uint64_t still = shape_.mla.key_dim * row_bytes;
-    const uint64_t turning = shape_.rope.dimensions * row_bytes;
+    const uint64_t unrotated = shape_.mla.key_dim * row_bytes;
+    const uint64_t rope_dims = shape_.rope.dimensions * row_bytes;
     mla.query_nope = TRY(RowsOfHeads(tensor, {{0, shape_.mla.key_dim}}, of_head, backend_));
     gguf::Tensor part = tensor;
     part.dims[1] = shape_.rope.dimensions;
     for (uint64_t head = 0; head < heads; ++head) {
-      part.data = tensor.data.subspan(head * (still + turning) + still, turning);
+      part.data = tensor.data.subspan(head * (unrotated + rope_dims) + unrotated, rope_dims);
       mla.query_rope.push_back(TRY(compute::Matrix::Pack(part, 0, backend_)));
     }
     Done(tensor);

@@ -374,7 +374,7 @@ Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
   const compute::Heads heads{.rows = index.queries,
                              .count = index.heads,
                              .angles = index.angles,
-                             .still = dim - 2 * index.angles.cosines.columns};
+                             .unrotated = dim - 2 * index.angles.cosines.columns};
   TRY(RotateHeads(heads));
   const Tensor queries = HeadRows(heads);
   const auto columns = static_cast<uint32_t>(dim);

@@ -43,7 +43,7 @@ Tensor HeadRows(const compute::Heads& heads) {
 
 RopeJob RopeJobOf(const compute::Heads& heads) {
   const Tensor rows = HeadRows(heads);
-  return {.x = AddressOf(rows) + heads.still * sizeof(float),
+  return {.x = AddressOf(rows) + heads.unrotated * sizeof(float),
           .stride = static_cast<uint32_t>(rows.stride),
           .rows = static_cast<uint32_t>(rows.rows),
           .rows_of_token = static_cast<uint32_t>(heads.count),

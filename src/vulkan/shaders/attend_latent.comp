@@ -28,11 +28,11 @@ layout(push_constant) uniform Push {
   uint heads;
   float factor;  // of queries
   uint row_bytes;
-  uint still;
+  uint unrotated;
   uint compressed_rows_of_page;
   uint chosen_stride;
   uint compressed_row_bytes;
-  uint compressed_still;
+  uint compressed_unrotated;
 } push;
 
 const uint kPagePositions = 128u;
@@ -73,8 +73,8 @@ uvec3 place_of_row(Token token, uint token_row, uint i) {
 // Of row `i` of the block; the first `near` of them are of the window.
 float element_of(uint i, uint near, uint d) {
   if (kCompressedFormat == kFormat || i < near)
-    return element_at(Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.still), d);
-  return element_in(kCompressedFormat, Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.compressed_still), d);
+    return element_at(Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.unrotated), d);
+  return element_in(kCompressedFormat, Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.compressed_unrotated), d);
 }
 uint head_of(uint h) { return min(gl_WorkGroupID.y * kHeads + h, push.heads - 1u); }
 
