@@ -190,7 +190,7 @@ class OpenedRoute final : public OpenedModel {
     conductor_->Forget(nodes);
     for (const wire::NodeId& node : nodes) nodes_->Disconnect(node);
   }
-  Status Rearrange(const NodePool& seen, NodeShares shares,
+  Status Rebalance(const NodePool& seen, NodeShares shares,
                    std::vector<ExpectedRequest> usual_requests, const std::string& why) override {
     nodes_->SeeAs(seen);
     nodes_->SetShares(std::move(shares));
@@ -231,7 +231,7 @@ Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
   return FailedPrecondition("the model is on no cluster");
 }
 
-Status OpenedModel::Rearrange(const NodePool& /*seen*/, NodeShares /*shares*/,
+Status OpenedModel::Rebalance(const NodePool& /*seen*/, NodeShares /*shares*/,
                               std::vector<ExpectedRequest> /*usual_requests*/,
                               const std::string& /*why*/) {
   return FailedPrecondition("the model is on no cluster");

@@ -119,7 +119,7 @@ class OpenedModel {
   // Makes another plan with the nodes of that pool, at these shares of their rates, for requests
   // like these (empty: for several at once). Requests continue on the next route; if there are
   // none, it is opened at once. On the generator's thread.
-  virtual Status Rearrange(const NodePool& seen, NodeShares shares,
+  virtual Status Rebalance(const NodePool& seen, NodeShares shares,
                            std::vector<ExpectedRequest> usual_requests, const std::string& why);
   // Call it before a turn of the only conversation. With --split auto another plan takes over if it
   // answers this turn sooner, and turns have lost as much time as the change costs. Returns the

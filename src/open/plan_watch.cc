@@ -161,7 +161,7 @@ Result<bool> PlanWatch::LeaveDrained(PlanWatchPool& watch_pool, const RouteNow& 
     log::Info("layers are moved from drained nodes", {{"model", name_}, {"nodes", names}});
   }
   const Status left = between_steps_([&]() -> Status {
-    if (are_used) TRY(model_.Rearrange(*watch_pool.pool, shares, wanted.requests, why));
+    if (are_used) TRY(model_.Rebalance(*watch_pool.pool, shares, wanted.requests, why));
     move_conversations_();
     model_.Leave(to_leave);
     return Ok();
@@ -191,19 +191,19 @@ Status PlanWatch::LookForBetter(PlanWatchPool& watch_pool, const RouteNow& now, 
   const auto current_s = WorkTime(*watch_pool.pool, wanted, shares, *current);
   const auto best_s = WorkTime(*watch_pool.pool, wanted, shares, *best);
   if (!current_s || !best_s) return Ok();
-  const plan::Rearranging::Offer offer{.current = plan::SplitText(now.plan),
+  const plan::Rebalancing::Offer offer{.current = plan::SplitText(now.plan),
                                        .best = plan::SplitText(best->plan),
                                        .current_s = *current_s,
                                        .best_s = *best_s,
                                        .is_busy = now.is_busy,
                                        .change_ns = now.opening_ns};
-  if (!rearranging_.Observe(now_ns, offer)) return Ok();
+  if (!rebalancing_.Observe(now_ns, offer)) return Ok();
   const std::string why = fmt::format("{} is {:.0f} % faster than {}{}", offer.best,
                                       100 * (offer.current_s / offer.best_s - 1), offer.current,
                                       ForRequests(wanted.requests));
   log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
   const Status changed = between_steps_(
-      [&] { return model_.Rearrange(*watch_pool.pool, shares, wanted.requests, why); });
+      [&] { return model_.Rebalance(*watch_pool.pool, shares, wanted.requests, why); });
   if (!changed.ok()) {
     log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Follows the nodes of a cluster while a model is served on them: nodes that join or return get
-// layers, and slow ones get fewer, as plan/rearranging.h decides. On a thread of its own; it uses
+// layers, and slow ones get fewer, as plan/rebalancing.h decides. On a thread of its own; it uses
 // the model only between the steps of its loop. Must not know HTTP.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "base/mutex.h"
 #include "open/open_model.h"
 #include "plan/node_paces.h"
-#include "plan/rearranging.h"
+#include "plan/rebalancing.h"
 
 namespace aster::open {
 
@@ -48,7 +48,7 @@ class PlanWatch {
   SystemClock clock_;
   // Used by the watch's thread.
   plan::NodePaces paces_;
-  plan::Rearranging rearranging_;
+  plan::Rebalancing rebalancing_;
   std::set<wire::NodeId> left_;  // drained nodes that have been left
   int64_t may_leave_ns_ = 0;     // when it tries again, if the others could not take over
 

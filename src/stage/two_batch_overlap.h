@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Decides whether a group computes the next tokens of all answers in one frame, or in two that take
-// turns: then one is computed while columns of the other travel, but weights are read twice. Which
-// is faster depends on links, weights and the number of answers, so both ways are tried if the
-// nodes wait for each other. Must not know frames' contents, nor a clock.
+// turns (two-batch overlap): then one is computed while columns of the other travel, but weights
+// are read twice. Which is faster depends on links, weights and the number of answers, so both ways
+// are tried if the nodes wait for each other. Must not know frames' contents, nor a clock.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace aster::stage {
 
-// The turns of one stage. Belongs to the thread that computes.
-class AnswerTurns {
+// For one stage. Belongs to the thread that computes.
+class TwoBatchOverlap {
  public:
   // How many of `answers` answers the next frame may have at most, while a frame in flight has
   // `in_flight` of them. 0: wait for that frame.
@@ -30,7 +30,7 @@ class AnswerTurns {
   void Learn(const Frame& frame);
 
   // Whether frames of this number of answers take turns now.
-  bool AreInTurns(size_t answers) const { return answers > 1 && WaysOf(answers).in_two; }
+  bool IsOverlapping(size_t answers) const { return answers > 1 && WaysOf(answers).in_two; }
 
  private:
   // Larger numbers of answers count as this one.

@@ -15,7 +15,7 @@
 
 namespace aster::plan {
 
-struct RearrangingOptions {
+struct RebalancingOptions {
   double least_gain = 0.15;              // as a part of the plan's time
   int64_t settle_ns = 2 * kNsPerSecond;  // for how long the gain must have lasted
   // The pause between two changes. A change to an earlier plan doubles it, up to the longest; after
@@ -27,9 +27,9 @@ struct RearrangingOptions {
 };
 
 // Belongs to one thread. The same observations give the same decisions.
-class Rearranging {
+class Rebalancing {
  public:
-  explicit Rearranging(const RearrangingOptions& options = {}) : options_(options) {}
+  explicit Rebalancing(const RebalancingOptions& options = {}) : options_(options) {}
 
   struct Offer {
     std::string current;   // the running plan as text
@@ -50,7 +50,7 @@ class Rearranging {
     int64_t at_ns = 0;
   };
 
-  const RearrangingOptions options_;
+  const RebalancingOptions options_;
   std::optional<int64_t> better_since_ns_;
   int64_t may_change_ns_ = 0;
   int64_t rest_ns_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "plan/rearranging.h"
+#include "plan/rebalancing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ namespace {
 
 constexpr int64_t kSecond = kNsPerSecond;
 
-Rearranging::Offer Better(double gain = 0.5) {
+Rebalancing::Offer Better(double gain = 0.5) {
   return {.current = "a=0:out", .best = "b=0:out", .current_s = 1, .best_s = 1 - gain};
 }
 
-TEST(Rearranging, AGainMustLast) {
-  Rearranging policy;
+TEST(Rebalancing, AGainMustLast) {
+  Rebalancing policy;
   EXPECT_FALSE(policy.Observe(10 * kSecond, Better()));
   EXPECT_FALSE(policy.Observe(11 * kSecond, Better()));
   // The gain was absent for a moment.
@@ -37,26 +37,26 @@ TEST(Rearranging, AGainMustLast) {
   EXPECT_TRUE(policy.Observe(15 * kSecond, Better()));
 }
 
-TEST(Rearranging, ASmallGainIsNone) {
-  Rearranging policy;
+TEST(Rebalancing, ASmallGainIsNone) {
+  Rebalancing policy;
   for (int64_t now = 0; now < 100; ++now) EXPECT_FALSE(policy.Observe(now * kSecond, Better(0.14)));
   // The same plan never takes over, whatever its predicted time.
-  Rearranging::Offer same = Better();
+  Rebalancing::Offer same = Better();
   same.best = same.current;
   for (int64_t now = 100; now < 200; ++now) EXPECT_FALSE(policy.Observe(now * kSecond, same));
 }
 
-TEST(Rearranging, APlanThatCannotRunIsLeft) {
-  Rearranging policy;
-  Rearranging::Offer offer = Better();
+TEST(Rebalancing, APlanThatCannotRunIsLeft) {
+  Rebalancing policy;
+  Rebalancing::Offer offer = Better();
   offer.current_s = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(policy.Observe(0, offer));
   EXPECT_TRUE(policy.Observe(2 * kSecond, offer));
 }
 
-TEST(Rearranging, RunningRequestsWaitOnlyForWhatPays) {
-  Rearranging policy;
-  Rearranging::Offer offer = Better(0.2);
+TEST(Rebalancing, RunningRequestsWaitOnlyForWhatPays) {
+  Rebalancing policy;
+  Rebalancing::Offer offer = Better(0.2);
   offer.is_busy = true;
   offer.change_ns = 13 * kSecond;  // 12 s are gained in a minute
   for (int64_t now = 0; now < 60; ++now) EXPECT_FALSE(policy.Observe(now * kSecond, offer));
@@ -64,12 +64,12 @@ TEST(Rearranging, RunningRequestsWaitOnlyForWhatPays) {
   EXPECT_TRUE(policy.Observe(60 * kSecond, offer));
 }
 
-TEST(Rearranging, GoingBackTakesLongerEachTime) {
-  Rearranging policy;
+TEST(Rebalancing, GoingBackTakesLongerEachTime) {
+  Rebalancing policy;
   std::vector<int64_t> changes;
   bool is_there = false;
   for (int64_t now = 0; now < 3600; ++now) {
-    Rearranging::Offer offer = Better();
+    Rebalancing::Offer offer = Better();
     if (is_there) std::swap(offer.current, offer.best);
     if (!policy.Observe(now * kSecond, offer)) continue;
     is_there = !is_there;
@@ -143,7 +143,7 @@ class Life {
       return;
     }
     const auto current = PredictPlan(able, {}, load_, {}, plan_);
-    const Rearranging::Offer offer{.current = SplitText(plan_),
+    const Rebalancing::Offer offer{.current = SplitText(plan_),
                                    .best = SplitText(best.plan),
                                    .current_s = 1 / current.value().prefill_tokens_per_s,
                                    .best_s = 1 / best.prefill_tokens_per_s,
@@ -183,7 +183,7 @@ class Life {
   std::vector<bool> here_;
   std::vector<double> pace_;  // the true share of each node's rates
   NodePaces paces_;
-  Rearranging policy_;
+  Rebalancing policy_;
   std::map<std::vector<std::pair<uint64_t, double>>, SplitPlan> plans_;
   Plan plan_;
   int64_t now_ = 0;
@@ -191,14 +191,14 @@ class Life {
   size_t failures_ = 0;
 };
 
-TEST(RearrangingLife, NothingHappensInAnHour) {
+TEST(RebalancingLife, NothingHappensInAnHour) {
   Life life(4);
   life.Run(3600);
   EXPECT_EQ(life.changes(), 0u);
   for (size_t node = 0; node < 4; ++node) EXPECT_EQ(life.LayersOf(node), 8u);
 }
 
-TEST(RearrangingLife, ANodeThatJoinsIsUsedWithin5Seconds) {
+TEST(RebalancingLife, ANodeThatJoinsIsUsedWithin5Seconds) {
   Life life(2);
   life.SetHere(1, false);
   life.Run(100);
@@ -215,7 +215,7 @@ TEST(RearrangingLife, ANodeThatJoinsIsUsedWithin5Seconds) {
   EXPECT_EQ(life.LayersOf(1), 16u);
 }
 
-TEST(RearrangingLife, ANodeThatSlowsToHalfIsRelievedWithin30Seconds) {
+TEST(RebalancingLife, ANodeThatSlowsToHalfIsRelievedWithin30Seconds) {
   Life life(2);
   life.Run(100);
   EXPECT_EQ(life.LayersOf(1), 16u);
@@ -273,7 +273,7 @@ TEST(NodePaces, OneThatIsNotSeenIsTriedAgainLaterEachTime) {
 
 // A node that is almost unusable is left out, so it is not observed: it is tried again, less and
 // less often.
-TEST(RearrangingLife, ANodeThatIsLeftOutIsTriedAgain) {
+TEST(RebalancingLife, ANodeThatIsLeftOutIsTriedAgain) {
   Life life(2);
   life.Run(100);
   life.SetPace(1, 0.02);
@@ -287,7 +287,7 @@ TEST(RearrangingLife, ANodeThatIsLeftOutIsTriedAgain) {
   EXPECT_EQ(life.LayersOf(1), 16u);
 }
 
-TEST(RearrangingLife, NothingOscillates) {
+TEST(RebalancingLife, NothingOscillates) {
   // Slow and well again in turns.
   Life slow(3);
   slow.Run(3600, [&](int64_t now) { slow.SetPace(1, now / 15 % 2 == 0 ? 1 : 0.4); });

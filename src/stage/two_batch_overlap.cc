@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "stage/answer_turns.h"
+#include "stage/two_batch_overlap.h"
 
 #include <algorithm>
 
@@ -21,12 +21,12 @@ int64_t MedianOf(std::array<int64_t, kCount> times) {
 
 }  // namespace
 
-size_t AnswerTurns::MostInFrame(size_t answers, size_t in_flight) const {
-  if (AreInTurns(answers)) return (answers + 1) / 2;
+size_t TwoBatchOverlap::MostInFrame(size_t answers, size_t in_flight) const {
+  if (IsOverlapping(answers)) return (answers + 1) / 2;
   return in_flight > 0 ? 0 : answers;
 }
 
-void AnswerTurns::Learn(const Frame& frame) {
+void TwoBatchOverlap::Learn(const Frame& frame) {
   if (frame.answers < 2) return;
   // A round ends when all answers have had a frame.
   Ways& ways = WaysOf(frame.answers);
@@ -37,7 +37,7 @@ void AnswerTurns::Learn(const Frame& frame) {
   EndRound(ways);
 }
 
-void AnswerTurns::EndRound(Ways& ways) {
+void TwoBatchOverlap::EndRound(Ways& ways) {
   const size_t place = ways.rounds++ % kRounds;
   ways.took[place] = ways.took_ns;
   ways.waited[place] = ways.waited_ns;
@@ -68,7 +68,7 @@ void AnswerTurns::EndRound(Ways& ways) {
   if (is_worth_trying) Switch(ways, /*is_tried=*/true, took_ns);
 }
 
-void AnswerTurns::Switch(Ways& ways, bool is_tried, int64_t other_ns) {
+void TwoBatchOverlap::Switch(Ways& ways, bool is_tried, int64_t other_ns) {
   ways.in_two = !ways.in_two;
   ways.is_tried = is_tried;
   ways.other_ns = other_ns;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "plan/rearranging.h"
+#include "plan/rebalancing.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr size_t kMostPast = 16;
 
 }  // namespace
 
-bool Rearranging::Observe(int64_t now_ns, const Offer& offer) {
+bool Rebalancing::Observe(int64_t now_ns, const Offer& offer) {
   const double gain = 1 - offer.best_s / offer.current_s;
   if (offer.best == offer.current || !(gain >= options_.least_gain)) {
     better_since_ns_.reset();
