@@ -94,12 +94,13 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
 
  private:
   const text::Tokenizer& tokenizer() const { return *members_[leader_].model.tokenizer; }
-  const PreparedQuestion& leader() const { return participants_[leader_]->question(); }
+  const PreparedQuestion& leader_question() const { return participants_[leader_]->question(); }
 
   void Prepare(OnPiece on_piece) {
-    const respond::Settings& settings = leader().settings;
-    streamer_.emplace(members_[leader_].model, settings, leader().prompt, std::move(on_piece));
-    history_ = leader().prompt.tokens;
+    const respond::Settings& settings = leader_question().settings;
+    streamer_.emplace(members_[leader_].model, settings, leader_question().prompt,
+                      std::move(on_piece));
+    history_ = leader_question().prompt.tokens;
     if (forced_text_ && !Force(*forced_text_).ok()) forced_text_.reset();
     // Cannot fail: its members were opened with the same instruction set.
     const kernels::Isa isa = kernels::IsaFromEnvironment().value();
@@ -114,10 +115,10 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
     }
   }
   engine::LogitsEditor Editor() const {
-    if (leader().masks == nullptr) return nullptr;
-    return [masks = std::make_shared<grammar::TokenMasks>(leader().masks),
-            begin = leader().prompt.tokens.size()](std::span<const int32_t> history,
-                                                   std::span<float> logits) {
+    if (leader_question().masks == nullptr) return nullptr;
+    return [masks = std::make_shared<grammar::TokenMasks>(leader_question().masks),
+            begin = leader_question().prompt.tokens.size()](std::span<const int32_t> history,
+                                                            std::span<float> logits) {
       masks->Apply(history.subspan(begin), logits);
     };
   }
@@ -166,7 +167,8 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
       weights.push_back(members_[i].weight * kernels::Exp(share));
     }
     std::vector<float> mixed = MixScores(scores, log_totals, weights);
-    if (!has_tokens_ && leader().settings.ignores_end) mixed[kEndSymbol] = kImpossibleScore;
+    if (!has_tokens_ && leader_question().settings.ignores_end)
+      mixed[kEndSymbol] = kImpossibleScore;
     const auto chosen = NextSymbol(mixed);
     if (!chosen.ok()) return EndWith(chosen.error());
     const size_t symbol = *chosen;
@@ -176,7 +178,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
   }
 
   Result<size_t> NextSymbol(std::span<const float> mixed) {
-    const size_t written = history_.size() - leader().prompt.tokens.size();
+    const size_t written = history_.size() - leader_question().prompt.tokens.size();
     if (!forced_text_) return static_cast<size_t>(TRY(sampler_->Choose(mixed, history_)).id);
     return forced_symbols_[written];
   }
@@ -207,7 +209,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
 
   bool IsEnd(size_t symbol) const {
     if (!has_tokens_) return symbol == kEndSymbol;
-    return !leader().settings.ignores_end &&
+    return !leader_question().settings.ignores_end &&
            tokenizer().vocab().IsEndOfGeneration(static_cast<int32_t>(symbol));
   }
 
@@ -230,7 +232,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
               .stop_token = has_tokens_ ? static_cast<int32_t>(symbol) : EndToken()});
     } else if (streamer_->stop()) {
       Finish({.reason = engine::FinishReason::kStopString, .stop_string = *streamer_->stop()});
-    } else if (HasAll() || Length() >= leader().settings.max_tokens) {
+    } else if (HasAll() || Length() >= leader_question().settings.max_tokens) {
       Finish({.reason = engine::FinishReason::kLength});
     } else {
       LeaveWithoutRoom();
@@ -260,11 +262,11 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
   // Whether all of the forced text is written.
   bool HasAll() const {
     return forced_text_ &&
-           history_.size() - leader().prompt.tokens.size() == forced_symbols_.size();
+           history_.size() - leader_question().prompt.tokens.size() == forced_symbols_.size();
   }
   // Tokens of the answer: of the member with the most.
   uint64_t Length() const {
-    if (has_tokens_) return history_.size() - leader().prompt.tokens.size();
+    if (has_tokens_) return history_.size() - leader_question().prompt.tokens.size();
     uint64_t length = 0;
     for (size_t i = 0; i < participants_.size(); ++i) {
       if (participants_[i]->is_present())
@@ -300,7 +302,7 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
     const auto is_full = [](const auto& participant) {
       return !participant->absence() || participant->absence()->code() == Code::kOutOfRange;
     };
-    const bool has_text = history_.size() > leader().prompt.tokens.size();
+    const bool has_text = history_.size() > leader_question().prompt.tokens.size();
     if (!has_text || !std::ranges::all_of(participants_, is_full)) return EndWith(NoAnswer());
     Finish({.reason = engine::FinishReason::kContext});
   }
@@ -316,7 +318,8 @@ class Mixing final : public ParticipantsRun<RowParticipant> {
     streamer_->Finish(std::move(finish), answer);
     if (has_tokens_)
       answer.answered.generated.tokens.assign(
-          history_.begin() + static_cast<ptrdiff_t>(leader().prompt.tokens.size()), history_.end());
+          history_.begin() + static_cast<ptrdiff_t>(leader_question().prompt.tokens.size()),
+          history_.end());
     answer.spans = shares_.TakeParts();
     answer.candidates = {
         {.authors = AuthorsOf(shares_.bytes_by()), .text = answer.answered.generated.text}};
