@@ -34,7 +34,7 @@
 #include "gguf/model_files.h"
 #include "jinja/template.h"
 #include "kv/pool.h"
-#include "model/drafters/next_tokens.h"
+#include "model/drafters/mtp_block.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 
@@ -68,7 +68,7 @@ class Model {
   }
 
   const text::Vocab& vocab() const { return tokenizer_->vocab(); }
-  bool has_next() const { return model_->weights().next != nullptr; }
+  bool has_next() const { return model_->weights().mtp != nullptr; }
   bool has_own_drafter() const { return has_next() || files_->drafter() != nullptr; }
 
   Result<Tokens> Render(const std::string& prompt) const {
@@ -115,10 +115,10 @@ class Model {
     }
     if (!by_block) return ranks;
     const kv::Layout layout =
-        TRY(model::MakeNextLayout(model_->shape(), model_->memory_options(), model_->name()));
+        TRY(model::MakeMtpLayout(model_->shape(), model_->memory_options(), model_->name()));
     kv::Pool pages(kBlockBytes);
     kv::PageTable table(layout, pages, layout.all_layers());
-    model::NextTokens next(model_->weights(), model_->memory_options(), model_->backend());
+    model::MtpBlock next(model_->weights(), model_->memory_options(), model_->backend());
     // Pair i is token i + 1 with the row behind token i; what it proposes is token i + 2.
     for (size_t begin = 0; begin + 2 < text.size(); begin += kRowsAtOnce) {
       const size_t count = std::min(kRowsAtOnce, text.size() - 2 - begin);
@@ -137,7 +137,7 @@ class Model {
     draft::Proposers source(model_.get());
     engine::Request request;
     request.sampling.temperature = 0;
-    request.draft = {.kind = engine::DraftKind::kNextTokens, .most = kLongestDraft};
+    request.draft = {.kind = engine::DraftKind::kMtp, .most = kLongestDraft};
     const auto proposer = TRY(source.Make(request));
     const bool is_tapped = proposer->follows() == engine::Follows::kTapped;
     const size_t width = is_tapped ? model_->taps().size() * model_->shape().embedding

@@ -47,7 +47,7 @@ constexpr size_t kLargeBytes = 4 << 20;
 constexpr int kRoundTrips = 1000;  // per turn
 constexpr int kLargeFrames = 100;  // per turn
 constexpr int kTurns = 7;
-constexpr int kUnderWay = 6;  // large frames in flight
+constexpr int kInFlight = 6;  // of the large frames
 
 const SystemClock kClock;
 
@@ -190,12 +190,12 @@ class Channel {
   double BytesPerSecond() {
     std::thread sender([&] {
       for (int i = 0; i < kLargeFrames; ++i) {
-        if (i >= kUnderWay) CHECK(Next(*ann_).kind == net::Event::Kind::kMessage);
+        if (i >= kInFlight) CHECK(Next(*ann_).kind == net::Event::Kind::kMessage);
         wire::Work work;
         work.rows.resize(kLargeBytes);
         CHECK(ann_->Send(bob_->self(), std::move(work)).ok());
       }
-      for (int i = 0; i < kUnderWay; ++i) CHECK(Next(*ann_).kind == net::Event::Kind::kMessage);
+      for (int i = 0; i < kInFlight; ++i) CHECK(Next(*ann_).kind == net::Event::Kind::kMessage);
     });
     int64_t start_ns = 0;
     for (int i = 0; i < kLargeFrames; ++i) {
@@ -254,7 +254,7 @@ double CpuSeconds() {
 
 void Run() {
   BareTcp bare(1);
-  BareTcp spread(kUnderWay);
+  BareTcp spread(kInFlight);
   Channel plain(false);
   Channel tls(true);
   std::vector<Way> ways;

@@ -48,7 +48,7 @@ def turn(machines, folder, options, prompt, answer):
     return taken, times
 
 
-def tell(model, link, prompt, answer, turns):
+def print_choice(model, link, prompt, answer, turns):
     """A line of the table; the number of near predictions, of all predictions, and whether each choice was right."""
     # The possible plans depend on the nodes' measurements: a kind may be missing in a turn.
     def of(kind, some):
@@ -76,13 +76,13 @@ def tell(model, link, prompt, answer, turns):
     return near, count, rights
 
 
-def tell_totals(near, count, fresh, known, cells):
+def print_totals(near, count, fresh, known, cells):
     print(f"Measured, and in brackets predicted. Of nodes that know their times {near} of {count} predictions are "
           f"within 15 %. The kind that auto takes is the fastest, or within a tenth of it, in {fresh} of {cells} cells "
           f"with fresh nodes and in {known} with nodes that know their times.")
 
 
-def tell_more_nodes(program):
+def print_more_nodes(program):
     """The table on the virtual clock, and whether all its predictions and choices were right."""
     done = subprocess.run([program, "--gtest_filter=*GroupTimes*", "--gtest_brief=1"], capture_output=True, text=True)
     print(*(line for line in done.stdout.splitlines() if "ms a token" in line or " nodes" in line), sep="\n")
@@ -118,12 +118,12 @@ def main():
                 with awake(), pair(options.aster, "" if link == LOOPBACK else link) as (machines, folder):
                     machines.start((model, "--kv-now"), (model, "--kv-now"))
                     turns = [turn(machines, folder, options, prompt, answer) for _ in range(options.rounds)]
-                near, count, rights = tell(pathlib.Path(model).stem, link, prompt, answer, turns)
+                near, count, rights = print_choice(pathlib.Path(model).stem, link, prompt, answer, turns)
                 totals = [sum(pair_of) for pair_of in zip(totals, (near, count, rights[0], rights[1], 1))]
     if options.models:
-        tell_totals(*totals)
+        print_totals(*totals)
     if options.more_nodes:
-        tell_more_nodes(pathlib.Path(options.aster).with_name("sim_test"))
+        print_more_nodes(pathlib.Path(options.aster).with_name("sim_test"))
 
 
 if __name__ == "__main__":

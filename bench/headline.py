@@ -54,7 +54,7 @@ def describe(told):
     return words
 
 
-def tell(scenario):
+def print_scenario(scenario):
     answer = scenario.options.answer
     plans = {
         "lap alone": ("--split", "lap=0:out"),
@@ -103,7 +103,7 @@ def main():
     options = parser.parse_args()
     print(f"{options.model}: {options.prompt} tokens read, {options.answer} written")
     with pair(options.aster) as (machines, folder):
-        tell(Scenario(options, machines, folder))
+        print_scenario(Scenario(options, machines, folder))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def is_near(predicted, measured):
     return abs(predicted / measured - 1) <= 0.15
 
 
-def tell_kinds(machines, folder, options, prompt, answer, plans):
+def print_kinds(machines, folder, options, prompt, answer, plans):
     """Whether the kind that was taken was the fastest, or nearly."""
     taken, best = None, None
     for plan in plans:
@@ -79,7 +79,7 @@ def main():
             count += 1
             near += is_near(plan["first_token_s"], first) and is_near(plan["request_s"], in_all)
             if options.kinds:
-                right += tell_kinds(machines, folder, options, prompt, answer, plans)
+                right += print_kinds(machines, folder, options, prompt, answer, plans)
     print(f"Predicted, then measured. Both within 15 % in {near} of {count} requests.")
     if options.kinds:
         print(f"The kind that was taken was the soonest, or within a tenth of it, in {right} of {count}.")

@@ -76,7 +76,7 @@ def run(*command):
     return said[0].rsplit("/", 1)[-1].strip() if said else f"ended with status {done.returncode}"
 
 
-def must(*command):
+def run_checked(*command):
     if (why := run(*command)) is not None:
         sys.exit(f"{command[0]} failed: {why}")
 
@@ -119,8 +119,9 @@ def measure(case, engines, options, folder):
     name, kind, types, rounded = case
     model, plain, ids, out = (folder / part for part in ("model.gguf", "f32.gguf", "ids.txt", "logits"))
     rows = () if rounded else ("--plain-rows",)
-    must(options.aster, "synth", model, "--preset", "flash-shape-tiny", "--no-next", *SHAPES[name], *types, *rows)
-    must(options.aster, "quantize", model, plain, "--type", "F32", "--pure")
+    run_checked(options.aster, "synth", model, "--preset", "flash-shape-tiny", "--no-next", *SHAPES[name], *types,
+                *rows)
+    run_checked(options.aster, "quantize", model, plain, "--type", "F32", "--pure")
     tokens = numpy.random.default_rng(options.seed).integers(0, 1000, options.tokens)
     ids.write_text(" ".join(map(str, tokens)))
     truth = Truth(plain, rounded).forward(tokens)

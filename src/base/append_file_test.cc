@@ -22,7 +22,7 @@ class AppendFileTest : public testing::Test {
   const std::string path_ = folder_.File("log");
 };
 
-TEST_F(AppendFileTest, GrowsAndIsGoneOnWith) {
+TEST_F(AppendFileTest, GrowsAndIsContinued) {
   {
     AppendFile file = AppendFile::Open(path_).value();
     ASSERT_TRUE(file.Append("one\n").ok());

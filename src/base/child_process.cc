@@ -93,14 +93,14 @@ Result<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
   if (log >= 0) close(log);
   if (pid < 0) return SystemError(error, options.command.front());
   return ChildProcess(pid, std::exchange(input.writing, -1), std::exchange(output.reading, -1),
-                      options.farewell_ns);
+                      options.exit_grace_ns);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
-      farewell_ns_(other.farewell_ns_),
+      exit_grace_ns_(other.exit_grace_ns_),
       read_(std::move(other.read_)),
       wait_status_(other.wait_status_) {}
 
@@ -110,7 +110,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   pid_ = std::exchange(other.pid_, -1);
   input_ = std::exchange(other.input_, -1);
   output_ = std::exchange(other.output_, -1);
-  farewell_ns_ = other.farewell_ns_;
+  exit_grace_ns_ = other.exit_grace_ns_;
   read_ = std::move(other.read_);
   wait_status_ = other.wait_status_;
   return *this;
@@ -194,11 +194,11 @@ bool ChildProcess::AwaitEnd(int64_t timeout_ns) {
 void ChildProcess::Stop() {
   if (pid_ < 0) return;
   CloseInput();
-  if (!wait_status_ && !AwaitEnd(farewell_ns_ / 2)) {
+  if (!wait_status_ && !AwaitEnd(exit_grace_ns_ / 2)) {
     kill(pid_, SIGTERM);
-    if (!AwaitEnd(farewell_ns_ / 2)) {
+    if (!AwaitEnd(exit_grace_ns_ / 2)) {
       kill(pid_, SIGKILL);
-      AwaitEnd(farewell_ns_);
+      AwaitEnd(exit_grace_ns_);
     }
   }
   if (output_ >= 0) close(std::exchange(output_, -1));

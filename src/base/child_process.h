@@ -20,7 +20,7 @@ struct ChildOptions {
   std::vector<std::string> command;          // the program's path, then its arguments
   std::vector<int> cpus = {};                // that it may use; empty: those of this process
   std::optional<std::string> log_path = {};  // for its standard error; nullopt: inherited
-  int64_t farewell_ns = 2'000'000'000;       // to end by itself after the request
+  int64_t exit_grace_ns = 2'000'000'000;     // to end by itself after the request
 };
 
 // Not for concurrent use. The destructor ends the child: it closes its standard input, then asks it
@@ -48,14 +48,14 @@ class ChildProcess {
   void Stop();
 
  private:
-  ChildProcess(pid_t pid, int input, int output, int64_t farewell_ns)
-      : pid_(pid), input_(input), output_(output), farewell_ns_(farewell_ns) {}
+  ChildProcess(pid_t pid, int input, int output, int64_t exit_grace_ns)
+      : pid_(pid), input_(input), output_(output), exit_grace_ns_(exit_grace_ns) {}
   bool AwaitEnd(int64_t timeout_ns);
 
   pid_t pid_ = -1;   // -1 after a move
   int input_ = -1;   // the write end of its standard input; owned
   int output_ = -1;  // the read end of its standard output; owned
-  int64_t farewell_ns_ = 0;
+  int64_t exit_grace_ns_ = 0;
   std::string read_;  // of its output, not returned yet
   std::optional<int> wait_status_;
 };

@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 
-ChildProcess Shell(const std::string& script, int64_t farewell_ns = 2 * kSecondNs) {
+ChildProcess Shell(const std::string& script, int64_t exit_grace_ns = 2 * kSecondNs) {
   auto child =
-      ChildProcess::Start({.command = {"/bin/sh", "-c", script}, .farewell_ns = farewell_ns});
+      ChildProcess::Start({.command = {"/bin/sh", "-c", script}, .exit_grace_ns = exit_grace_ns});
   CHECK(child.ok());
   return *std::move(child);
 }
 
-TEST(ChildProcess, AnswersWhatItIsTold) {
+TEST(ChildProcess, AnswersItsInput) {
   ChildProcess child = Shell("while read line; do echo \"heard $line\"; done; echo bye");
   ASSERT_TRUE(child.WriteInput("one\ntwo\n").ok());
   EXPECT_EQ(child.ReadLine(10 * kSecondNs).value(), "heard one");
@@ -53,7 +53,7 @@ TEST(ChildProcess, EndsWithItsObject) {
   pid_t stubborn = 0;
   {
     ChildProcess child = Shell("trap '' TERM; echo ready; while :; do read x || sleep 0.05; done",
-                               /*farewell_ns=*/100'000'000);
+                               /*exit_grace_ns=*/100'000'000);
     ASSERT_EQ(child.ReadLine(10 * kSecondNs).value(), "ready");
     stubborn = child.pid();
     EXPECT_EQ(kill(stubborn, 0), 0);

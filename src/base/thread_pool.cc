@@ -80,7 +80,7 @@ struct SchedulingAttributes {
 // wait for the last one: beside two or six busy programs on two cores, calls were done 5 to 13
 // times as often. Linux kernels before 6.12 ignore the request, and if it is forbidden nothing is
 // lost.
-void AskForShortTurns() {
+void RequestShortTimeSlices() {
   constexpr uint64_t kShortestNs = 100'000;  // the kernel's minimum
   SchedulingAttributes attributes;
   // Reads the attributes first, so that all others (above all a nice value) stay as the user set
@@ -91,9 +91,9 @@ void AskForShortTurns() {
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-void AskForShortTurnsOnce() {
+void RequestShortTimeSlicesOnce() {
   thread_local bool asked = false;
-  if (!asked) AskForShortTurns();
+  if (!asked) RequestShortTimeSlices();
   asked = true;
 }
 
@@ -147,7 +147,7 @@ void ThreadPool::Run(const Job& job) {
   const MutexLock lock(call_mu_);
   const ComputeFloatMode mode;
   this_thread_is_working = true;
-  AskForShortTurnsOnce();
+  RequestShortTimeSlicesOnce();
   const bool alone = workers_.empty() || job.count <= std::max<size_t>(job.chunk, 1);
   Prepare(job);
   if (!alone) Publish();
@@ -191,7 +191,7 @@ void ThreadPool::WorkerMain(size_t thread_index, int cpu) {
   pthread_setname_np(pthread_self(), ("compute-" + std::to_string(thread_index)).c_str());
   const ComputeFloatMode mode;
   this_thread_is_working = true;
-  AskForShortTurnsOnce();
+  RequestShortTimeSlicesOnce();
   uint32_t epoch = 0;
   SpinHistory spins;
   while (true) {

@@ -99,7 +99,7 @@ class ObjectCallReader final : public CallReader {
   void BeginScan() {
     scanner_ = JsonScanner();
     scanned_.clear();
-    told_ = 0;
+    sent_ = 0;
   }
 
   Verdict ScanKey(char c) {
@@ -120,7 +120,7 @@ class ObjectCallReader final : public CallReader {
     const Scan scan = scanner_.Feed(c);
     if (scan == Scan::kBad) return Verdict::kBad;
     if (scan != Scan::kDoneBefore) scanned_ += c;
-    if (is_arguments()) TellWhatCame(sink);
+    if (is_arguments()) SendArgumentsSoFar(sink);
     if (scan == Scan::kMore) return Verdict::kMore;
     if (!TakeValue()) return Verdict::kBad;
     state_ = State::kAfterValue;
@@ -128,17 +128,17 @@ class ObjectCallReader final : public CallReader {
   }
 
   // Passes on arguments that are an object, once the name is known.
-  void TellWhatCame(CallSink& sink) {
+  void SendArgumentsSoFar(CallSink& sink) {
     if (name_.empty() || options_.waits_for_id || scanned_.front() != '{') return;
     Begin(sink);
-    sink.Arguments(std::string_view(scanned_).substr(told_));
-    told_ = scanned_.size();
+    sink.Arguments(std::string_view(scanned_).substr(sent_));
+    sent_ = scanned_.size();
   }
 
   bool TakeValue() {
     if (is_arguments()) {
-      if (told_ > 0) {
-        has_told_all_ = true;
+      if (sent_ > 0) {
+        has_sent_all_ = true;
       } else {
         // Some models write the object as a string that contains it.
         auto text =
@@ -170,7 +170,7 @@ class ObjectCallReader final : public CallReader {
   Verdict EndObject(CallSink& sink) {
     if (name_.empty()) return Verdict::kBad;
     Begin(sink);
-    if (!has_told_all_) sink.Arguments(arguments_.empty() ? "{}" : arguments_);
+    if (!has_sent_all_) sink.Arguments(arguments_.empty() ? "{}" : arguments_);
     if (closing_.is_empty()) return Verdict::kDone;
     return Go(State::kClosing);
   }
@@ -181,12 +181,12 @@ class ObjectCallReader final : public CallReader {
   State state_;
   JsonScanner scanner_;
   std::string scanned_;  // of the current key or value
-  size_t told_ = 0;      // bytes that were passed on
+  size_t sent_ = 0;      // bytes that were passed on
   std::string key_;
   std::string name_;
   std::string id_;
   std::string arguments_;  // that could not be passed on at once
-  bool has_told_all_ = false;
+  bool has_sent_all_ = false;
 };
 
 // name, a separator, JSON, and the end of the call: DeepSeek V3, Kimi, Mistral's other form.

@@ -19,7 +19,7 @@ ordered_json Say(std::initializer_list<std::pair<const char*, const char*>> said
   return messages;
 }
 
-TEST(Conversation, WhatTheSystemSaysStandsBeforeTheNextWordsOfTheUser) {
+TEST(Conversation, SystemMessagesArePrependedToTheNextUserMessage) {
   Dialect dialect{.takes_system = false, .takes_later_system = false};
   EXPECT_EQ(FittedMessages(dialect, Say({{"system", "s"}, {"user", "u"}})),
             Say({{"user", "s\n\nu"}}));

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 // Words that no template writes by itself.
 constexpr std::string_view kContent = "zqcontent";
-constexpr std::string_view kThought = "zqthought";
+constexpr std::string_view kReasoning = "zqthought";
 constexpr std::string_view kName = "zqname";
 constexpr std::string_view kArguments = "zqarguments";
 
@@ -125,7 +125,7 @@ bool TakesSystem(const Probe& probe, const ordered_json& messages) {
   return text && Has(*text, kContent);
 }
 
-void LookAtConversations(const Probe& probe, Dialect& dialect) {
+void ProbeConversations(const Probe& probe, Dialect& dialect) {
   const ordered_json system = MessageJson("system", kContent);
   const ordered_json user = MessageJson("user", "hello");
   const ordered_json answer = MessageJson("assistant", "hi");
@@ -173,7 +173,7 @@ Family FamilyOfTags(Family family, std::string_view written) {
 }
 
 // Finds how the template takes arguments, its markup of calls, and the white space before them.
-void LookAtCalls(const Probe& probe, Dialect& dialect) {
+void ProbeCalls(const Probe& probe, Dialect& dialect) {
   const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);
   auto text = probe.Render(MessageWithCall(kArguments), /*with_tools=*/false);
@@ -203,25 +203,26 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
   if (lead && IsBlank(*lead)) dialect.call_lead = *lead;
 }
 
-void LookAtThoughts(const Probe& probe, Dialect& dialect) {
+void ProbeReasoning(const Probe& probe, Dialect& dialect) {
   ordered_json message = MessageJson("assistant", kContent);
-  message["reasoning_content"] = kThought;
+  message["reasoning_content"] = kReasoning;
   const auto text = probe.Render(message, /*with_tools=*/false);
-  if (!text || !Has(*text, kThought)) {
-    // The template does not write earlier thoughts; models write them on lines of their own.
-    dialect.think_open_tail = "\n";
-    dialect.think_close_lead = "\n";
-    dialect.think_close_tail = "\n\n";
+  if (!text || !Has(*text, kReasoning)) {
+    // The template does not write earlier reasoning; models write it on lines of its own.
+    dialect.reasoning_open_tail = "\n";
+    dialect.reasoning_close_lead = "\n";
+    dialect.reasoning_close_tail = "\n\n";
     return;
   }
   const auto take = [&](std::string_view before, std::string_view after) -> std::string {
     const auto between = Between(*text, before, after);
     return between && IsBlank(*between) ? *between : "";
   };
-  const std::string_view open = ThinkOpen(dialect.family), close = ThinkClose(dialect.family);
-  dialect.think_open_tail = take(open, kThought);
-  dialect.think_close_lead = take(kThought, close);
-  dialect.think_close_tail = take(close, kContent);
+  const std::string_view open = ReasoningOpen(dialect.family),
+                         close = ReasoningClose(dialect.family);
+  dialect.reasoning_open_tail = take(open, kReasoning);
+  dialect.reasoning_close_lead = take(kReasoning, close);
+  dialect.reasoning_close_tail = take(close, kContent);
 }
 
 }  // namespace
@@ -300,11 +301,11 @@ std::string_view CallsOpen(Family family) {
 
 bool WantsArgumentObjects(std::string_view source) { return FamilyOf(source) == Family::kGemma; }
 
-std::string_view ThinkOpen(Family family) {
+std::string_view ReasoningOpen(Family family) {
   return family == Family::kGemma ? "<|channel>thought" : "<think>";
 }
 
-std::string_view ThinkClose(Family family) {
+std::string_view ReasoningClose(Family family) {
   return family == Family::kGemma ? "<channel|>" : "</think>";
 }
 
@@ -312,16 +313,16 @@ std::string_view AnswerOpen(Family family) {
   return family == Family::kHarmony ? "<|channel|>final<|message|>" : "";
 }
 
-bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt) {
+bool EndsInReasoning(const Dialect& dialect, std::string_view prompt) {
   const size_t last = prompt.find_last_not_of(" \n");
-  return dialect.has_thinking && last != std::string_view::npos &&
-         prompt.substr(0, last + 1).ends_with(ThinkOpen(dialect.family));
+  return dialect.has_reasoning && last != std::string_view::npos &&
+         prompt.substr(0, last + 1).ends_with(ReasoningOpen(dialect.family));
 }
 
-std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt) {
-  if (!IsThinkingBehind(dialect, prompt)) return "";
-  return dialect.think_close_lead + std::string(ThinkClose(dialect.family)) +
-         dialect.think_close_tail;
+std::string ReasoningEnd(const Dialect& dialect, std::string_view prompt) {
+  if (!EndsInReasoning(dialect, prompt)) return "";
+  return dialect.reasoning_close_lead + std::string(ReasoningClose(dialect.family)) +
+         dialect.reasoning_close_tail;
 }
 
 Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_template,
@@ -329,12 +330,12 @@ Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_tem
   Dialect dialect;
   dialect.family = FamilyOf(source);
   const bool is_harmony = dialect.family == Family::kHarmony;
-  dialect.has_thinking = is_harmony || Has(source, ThinkOpen(dialect.family)) ||
-                         Has(source, ThinkClose(dialect.family));
+  dialect.has_reasoning = is_harmony || Has(source, ReasoningOpen(dialect.family)) ||
+                          Has(source, ReasoningClose(dialect.family));
   const Probe probe(chat_template, base);
-  LookAtCalls(probe, dialect);
-  LookAtConversations(probe, dialect);
-  if (dialect.has_thinking && !is_harmony) LookAtThoughts(probe, dialect);
+  ProbeCalls(probe, dialect);
+  ProbeConversations(probe, dialect);
+  if (dialect.has_reasoning && !is_harmony) ProbeReasoning(probe, dialect);
   return dialect;
 }
 

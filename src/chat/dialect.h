@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a family of models writes thoughts and tool calls, found from its chat template's output for
+// How a family of models writes reasoning and tool calls, found from its chat template's output for
 // a conversation that has them: the model has been trained to write the same. Must not know
 // replies.
 #pragma once
@@ -45,8 +45,8 @@ enum class ArgumentsAs : uint8_t {
 
 struct Dialect {
   Family family = Family::kPlain;
-  bool has_tools = false;     // the template tells the model about tools
-  bool has_thinking = false;  // the model may think before it answers
+  bool has_tools = false;      // the template tells the model about tools
+  bool has_reasoning = false;  // the model may think before it answers
   ArgumentsAs arguments = ArgumentsAs::kObject;
   std::optional<CallForm> calls = {};  // how the template writes them
 
@@ -56,30 +56,30 @@ struct Dialect {
   bool wants_short_ids = false;    // of calls: nine letters or digits
 
   // White space that the template writes around texts, and that is not part of them.
-  std::string call_lead = {};         // between content and calls
-  std::string think_open_tail = {};   // after the mark that opens thoughts
-  std::string think_close_lead = {};  // before the mark that closes them
-  std::string think_close_tail = {};  // after that mark
+  std::string call_lead = {};             // between content and calls
+  std::string reasoning_open_tail = {};   // after the mark that opens reasoning
+  std::string reasoning_close_lead = {};  // before the mark that closes it
+  std::string reasoning_close_tail = {};  // after that mark
 };
 
 // Whether a template has its own notation of arguments, and would write a text unchanged in its
 // place (Gemma 4).
 bool WantsArgumentObjects(std::string_view source);
 
-// The marks around thoughts.
-std::string_view ThinkOpen(Family family);
-std::string_view ThinkClose(Family family);
+// The marks around reasoning.
+std::string_view ReasoningOpen(Family family);
+std::string_view ReasoningClose(Family family);
 
 // The text before the first call of a reply, the same for all of a family; empty if there is none.
 std::string_view CallsOpen(Family family);
 
-// The beginning of an answer without thoughts or calls; empty if it has none.
+// The beginning of an answer without reasoning or calls; empty if it has none.
 std::string_view AnswerOpen(Family family);
 
-// The text that ends thoughts which have begun at the end of `prompt`; empty if none have.
-std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt);
-// Whether thoughts have begun at its end.
-bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt);
+// The text that ends reasoning that has begun at the end of `prompt`; empty if none has.
+std::string ReasoningEnd(const Dialect& dialect, std::string_view prompt);
+// Whether reasoning has begun at its end.
+bool EndsInReasoning(const Dialect& dialect, std::string_view prompt);
 
 // `base` has the variables of every prompt, such as bos_token. If a template cannot be rendered
 // with calls, its family is found by its source, and it has no other features.

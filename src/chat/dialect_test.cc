@@ -19,7 +19,7 @@ TEST(Dialect, OfGemma4) {
   const Dialect dialect = FindDialect(kGemmaTemplate, *chat_template, {{"bos_token", "<bos>"}});
   EXPECT_EQ(dialect.family, Family::kGemma);
   EXPECT_TRUE(dialect.has_tools);
-  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.has_reasoning);
   EXPECT_TRUE(dialect.takes_system);
   // Arguments as a text would be written without the template's own notation.
   EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
@@ -27,10 +27,10 @@ TEST(Dialect, OfGemma4) {
   EXPECT_EQ(dialect.calls->open, "<|tool_call>call:");
   EXPECT_EQ(dialect.calls->next, "<tool_call|><|tool_call>call:");
   EXPECT_EQ(dialect.calls->quote, "<|\"|>");
-  EXPECT_EQ(dialect.think_open_tail, "\n");
-  EXPECT_EQ(dialect.think_close_lead, "\n");
-  EXPECT_TRUE(IsThinkingBehind(dialect, "<|turn>model\n<|channel>thought\n"));
-  EXPECT_FALSE(IsThinkingBehind(dialect, "<|turn>model\n<|channel>thought\n<channel|>"));
+  EXPECT_EQ(dialect.reasoning_open_tail, "\n");
+  EXPECT_EQ(dialect.reasoning_close_lead, "\n");
+  EXPECT_TRUE(EndsInReasoning(dialect, "<|turn>model\n<|channel>thought\n"));
+  EXPECT_FALSE(EndsInReasoning(dialect, "<|turn>model\n<|channel>thought\n<channel|>"));
 }
 
 void ExpectDeepSeek41(std::string_view source) {
@@ -39,11 +39,13 @@ void ExpectDeepSeek41(std::string_view source) {
   const Dialect dialect = FindDialect(source, *chat_template, {{"eos_token", "<eos>"}});
   EXPECT_EQ(dialect.family, Family::kDsml41);
   EXPECT_TRUE(dialect.has_tools);
-  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.has_reasoning);
   EXPECT_TRUE(dialect.takes_later_system);
   EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
   EXPECT_EQ(dialect.call_lead, "\n\n");
-  EXPECT_EQ(dialect.think_open_tail + dialect.think_close_lead + dialect.think_close_tail, "");
+  EXPECT_EQ(
+      dialect.reasoning_open_tail + dialect.reasoning_close_lead + dialect.reasoning_close_tail,
+      "");
   ASSERT_TRUE(dialect.calls.has_value());
   EXPECT_EQ(dialect.calls->open, "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"");
   EXPECT_EQ(dialect.calls->key_open, "\n<｜DSML｜ parameter name=\"");
@@ -61,10 +63,12 @@ TEST(Dialect, OfDeepSeek32) {
   const Dialect dialect = FindDialect(source, *chat_template, {{"eos_token", "<eos>"}});
   EXPECT_EQ(dialect.family, Family::kDsml32);
   EXPECT_TRUE(dialect.has_tools);
-  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.has_reasoning);
   EXPECT_TRUE(dialect.takes_later_system);
   EXPECT_EQ(dialect.call_lead, "\n\n");
-  EXPECT_EQ(dialect.think_open_tail + dialect.think_close_lead + dialect.think_close_tail, "");
+  EXPECT_EQ(
+      dialect.reasoning_open_tail + dialect.reasoning_close_lead + dialect.reasoning_close_tail,
+      "");
   ASSERT_TRUE(dialect.calls.has_value());
   EXPECT_EQ(dialect.calls->open, "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"");
   EXPECT_EQ(dialect.calls->key_open, "\n<｜DSML｜parameter name=\"");
@@ -98,14 +102,14 @@ TEST(Dialect, OfMimo) {
   const Dialect dialect = FindDialect(kMimoTemplate, *chat_template, {{"eos_token", "<|im_end|>"}});
   EXPECT_EQ(dialect.family, Family::kMimo);
   EXPECT_TRUE(dialect.has_tools);
-  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.has_reasoning);
   EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
   ASSERT_TRUE(dialect.calls.has_value());
   EXPECT_EQ(dialect.calls->open, "<tool_call>\n<function=");
   EXPECT_EQ(dialect.calls->key_open, "\n<parameter=");
   EXPECT_EQ(dialect.calls->value_open, ">");
   EXPECT_EQ(dialect.calls->close, "\n</function>\n</tool_call>");
-  EXPECT_EQ(dialect.think_open_tail, "");
+  EXPECT_EQ(dialect.reasoning_open_tail, "");
 }
 
 TEST(Dialect, OfQwenCoder) {
@@ -115,7 +119,7 @@ TEST(Dialect, OfQwenCoder) {
       FindDialect(kQwenCoderTemplate, *chat_template, {{"eos_token", "<|im_end|>"}});
   EXPECT_EQ(dialect.family, Family::kQwenXml);
   EXPECT_TRUE(dialect.has_tools);
-  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.has_reasoning);
   EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
   EXPECT_EQ(dialect.call_lead, "\n");
   ASSERT_TRUE(dialect.calls.has_value());
@@ -123,7 +127,7 @@ TEST(Dialect, OfQwenCoder) {
   EXPECT_EQ(dialect.calls->value_open, ">\n");
   EXPECT_EQ(dialect.calls->value_close, "\n</parameter>");
   EXPECT_EQ(dialect.calls->close, "\n</function>\n</tool_call>");
-  EXPECT_TRUE(IsThinkingBehind(dialect, "<|im_start|>assistant\n<think>\n"));
+  EXPECT_TRUE(EndsInReasoning(dialect, "<|im_start|>assistant\n<think>\n"));
 }
 
 TEST(Dialect, OfMistral3) {

@@ -37,7 +37,7 @@ bool MayBeHeader(std::string_view text) {
 }
 
 // The text after a mark, up to a space or the next mark; empty if there is no mark.
-std::string_view WordBehind(std::string_view header, std::string_view mark) {
+std::string_view WordAfter(std::string_view header, std::string_view mark) {
   const size_t at = header.find(mark);
   if (at == std::string_view::npos) return {};
   const std::string_view rest = header.substr(at + mark.size());
@@ -72,15 +72,15 @@ void HarmonyReply::InHeader(std::vector<ReplyEvent>& events) {
   const std::string_view said = TrimLeftSpaces(text);
   const size_t begun = said.starts_with(kStart) ? text.size() - said.size() + kStart.size() : 0;
   BeginText(Kind::kContent, events);
-  Say(std::string_view(text).substr(0, begun), events);
+  Emit(std::string_view(text).substr(0, begun), events);
   for (const char c : std::string_view(text).substr(begun)) Feed(c, events);
 }
 
 void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>& events) {
-  const std::string_view recipient = WordBehind(header, kRecipient);
+  const std::string_view recipient = WordAfter(header, kRecipient);
   if (recipient.empty()) {
-    const bool thinks = WordBehind(header, kChannel) == "analysis";
-    return BeginText(thinks ? Kind::kThinking : Kind::kContent, events);
+    const bool reasons = WordAfter(header, kChannel) == "analysis";
+    return BeginText(reasons ? Kind::kReasoning : Kind::kContent, events);
   }
   const bool is_function = recipient.starts_with(kFunctions);
   const std::string_view name = recipient.substr(is_function ? kFunctions.size() : 0);
@@ -89,7 +89,7 @@ void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>
   if (!is_offered) {
     // A call of an unknown tool is text.
     BeginText(Kind::kContent, events);
-    return Say(header, events);
+    return Emit(header, events);
   }
   in_body_ = true;
   kind_ = Kind::kArguments;
@@ -101,14 +101,14 @@ void HarmonyReply::BeginText(Kind kind, std::vector<ReplyEvent>& events) {
   in_body_ = true;
   kind_ = kind;
   // Messages of the same kind are paragraphs.
-  if (kind == Kind::kThinking ? has_thought_ : has_said_) Say("\n\n", events);
+  if (kind == Kind::kReasoning ? has_reasoning_ : has_content_) Emit("\n\n", events);
 }
 
-void HarmonyReply::Say(std::string_view text, std::vector<ReplyEvent>& events) {
+void HarmonyReply::Emit(std::string_view text, std::vector<ReplyEvent>& events) {
   if (text.empty()) return;
   has_arguments_ = has_arguments_ || kind_ == Kind::kArguments;
-  has_thought_ = has_thought_ || kind_ == Kind::kThinking;
-  has_said_ = has_said_ || kind_ == Kind::kContent;
+  has_reasoning_ = has_reasoning_ || kind_ == Kind::kReasoning;
+  has_content_ = has_content_ || kind_ == Kind::kContent;
   AddEvent(events, {.kind = kind_, .text = std::string(text)});
 }
 
@@ -122,7 +122,7 @@ void HarmonyReply::InBody(std::vector<ReplyEvent>& events) {
     }
     const auto may_end = [&](std::string_view end) { return end.starts_with(held_); };
     if (std::ranges::any_of(kBodyEnds, may_end)) return;
-    Say(std::string_view(held_).substr(0, 1), events);
+    Emit(std::string_view(held_).substr(0, 1), events);
     held_.erase(0, 1);
   }
 }
@@ -130,20 +130,20 @@ void HarmonyReply::InBody(std::vector<ReplyEvent>& events) {
 void HarmonyReply::EndMessage(std::vector<ReplyEvent>& events) {
   in_body_ = false;
   if (kind_ != Kind::kArguments) return;
-  if (!has_arguments_) Say("{}", events);
+  if (!has_arguments_) Emit("{}", events);
   AddEvent(events, {.kind = Kind::kCallEnd});
 }
 
 void HarmonyReply::Finish(std::vector<ReplyEvent>& events) {
   if (in_body_) {
-    Say(std::exchange(held_, ""), events);
+    Emit(std::exchange(held_, ""), events);
     return EndMessage(events);
   }
   // An unfinished header is markup if it has begun with a mark.
   const std::string_view said = TrimLeftSpaces(held_);
   if (said.starts_with(kStart) || said.starts_with(kChannel)) return held_.clear();
   kind_ = Kind::kContent;
-  Say(std::exchange(held_, ""), events);
+  Emit(std::exchange(held_, ""), events);
 }
 
 }  // namespace aster::chat

@@ -31,7 +31,7 @@ class HarmonyReply {
   void InBody(std::vector<ReplyEvent>& events);
   void BeginMessage(std::string_view header, std::vector<ReplyEvent>& events);
   void BeginText(ReplyEvent::Kind kind, std::vector<ReplyEvent>& events);
-  void Say(std::string_view text, std::vector<ReplyEvent>& events);
+  void Emit(std::string_view text, std::vector<ReplyEvent>& events);
   void EndMessage(std::vector<ReplyEvent>& events);
 
   const Tools* const tools_;
@@ -39,8 +39,8 @@ class HarmonyReply {
   ReplyEvent::Kind kind_ = ReplyEvent::Kind::kContent;  // of the body
   std::string held_;                                    // the header so far, or possible markup
   bool has_arguments_ = false;                          // of the current call
-  bool has_thought_ = false;
-  bool has_said_ = false;
+  bool has_reasoning_ = false;
+  bool has_content_ = false;
 };
 
 }  // namespace aster::chat

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Events as one line: text unchanged, thoughts in (), calls as name{…}.
+// Events as one line: text unchanged, reasoning in (), calls as name{…}.
 std::string LineOf(const std::vector<ReplyEvent>& events) {
   std::string line;
   for (const ReplyEvent& event : events) {
@@ -19,7 +19,7 @@ std::string LineOf(const std::vector<ReplyEvent>& events) {
       case Kind::kArguments:
         line += event.text;
         break;
-      case Kind::kThinking:
+      case Kind::kReasoning:
         line += "(" + event.text + ")";
         break;
       case Kind::kCallBegin:
@@ -40,7 +40,7 @@ std::string ParseHarmony(std::string_view reply, std::string_view prompt = "<|st
   std::string whole;
   for (const size_t piece : {reply.size() + 1, size_t{1}, size_t{2}, size_t{3}, size_t{7}}) {
     // ReplyParser parses the replies of all families.
-    ReplyParser parser({.family = Family::kHarmony, .has_tools = true, .has_thinking = true},
+    ReplyParser parser({.family = Family::kHarmony, .has_tools = true, .has_reasoning = true},
                        prompt, has_tools ? &tools : nullptr);
     std::vector<ReplyEvent> events;
     for (size_t at = 0; at < reply.size(); at += piece)
@@ -52,7 +52,7 @@ std::string ParseHarmony(std::string_view reply, std::string_view prompt = "<|st
   return whole;
 }
 
-TEST(HarmonyReply, ChannelsAreThoughtsAndAnswers) {
+TEST(HarmonyReply, ChannelsAreReasoningAndAnswers) {
   EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>Hm.<|end|>"
                          "<|start|>assistant<|channel|>final<|message|>Yes<|return|>"),
             "(Hm.)Yes");
@@ -105,7 +105,7 @@ TEST(HarmonyReply, AMarkThatBeginsNoHeaderIsText) {
             "<|start|>a\n(b)");
 }
 
-TEST(HarmonyReply, AnEndThatCutsAHeaderIsNotSaid) {
+TEST(HarmonyReply, ATruncatedHeaderIsNotText) {
   EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>a<|end|><|start|>assis"), "(a)");
   EXPECT_EQ(ParseHarmony("<|channel|>fin"), "");
 }

@@ -103,7 +103,7 @@ ordered_json MessageOf(const std::vector<ReplyEvent>& events) {
 
 // A model writes calls in the form of its template; they are parsed, and the next prompt has them
 // unchanged.
-TEST(History, WhatAModelWroteStandsInThePromptAgain) {
+TEST(History, RepliesComeBackInThePromptUnchanged) {
   const ordered_json user = {{"role", "user"}, {"content", "Where is it?"}};
   size_t families = 0;
   for (const auto& [name, source] : KnownTemplates()) {
@@ -182,14 +182,14 @@ void ExpectWhatWasWrittenAgain(std::string_view architecture) {
     for (size_t at = 0; at < reply.size(); at += piece)
       parser.Push(reply.substr(at, piece), events);
     parser.Finish(events);
-    ASSERT_EQ(events.front(), (ReplyEvent{ReplyEvent::Kind::kThinking, "Hm.\n"})) << piece;
+    ASSERT_EQ(events.front(), (ReplyEvent{ReplyEvent::Kind::kReasoning, "Hm.\n"})) << piece;
     ordered_json said = MessageOf(events);
     said["reasoning_content"] = "Hm.\n";
     ASSERT_EQ(said, answer) << piece;
   }
 }
 
-TEST(History, WhatDeepSeekWroteStandsInThePromptAgain) {
+TEST(History, RepliesOfDeepSeekComeBackInThePromptUnchanged) {
   ExpectWhatWasWrittenAgain("deepseek32");
   ExpectWhatWasWrittenAgain("deepseek41");
 }
@@ -211,7 +211,7 @@ TEST(History, ArgumentsThatAreTooDeepAreRefusedByName) {
               testing::HasSubstr("messages[0].tool_calls[1].function.arguments"));
 }
 
-TEST(History, ManyArgumentsStandWhereTheyStood) {
+TEST(History, ManyArgumentsKeepTheirPlaces) {
   std::vector<std::string> arguments;
   for (int i = 0; i < 20'000; ++i) arguments.push_back("{\"i\": " + std::to_string(i) + "}");
   const ArgumentTexts texts(ordered_json::array({CallMessage("", arguments)}));
@@ -229,14 +229,14 @@ TEST(History, ManyArgumentsStandWhereTheyStood) {
 }
 
 // Placeholders differ each time, so one from an earlier prompt has no effect.
-TEST(History, NobodyKnowsTheWords) {
+TEST(History, EachRenderingHasRandomPlaceholders) {
   const ordered_json messages = ordered_json::array({CallMessage("", {"{}"})});
   const ArgumentTexts texts(messages);
   const ArgumentTexts others(messages);
   EXPECT_FALSE(texts.AllStandIn(others.messages().dump()));
 }
 
-TEST(History, WordsNeverMeetWhatPeopleWrite) {
+TEST(History, PlaceholdersNeverEqualUserText) {
   ordered_json message = CallMessage("zqarguments0z", {"{}", "{\"a\": \"zqargumentsq0z\"}"});
   const ArgumentTexts texts(ordered_json::array({message}));
   const std::string prompt = texts.messages().dump();

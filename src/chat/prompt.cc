@@ -63,9 +63,9 @@ void Append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
 
 }  // namespace
 
-void AddThinking(bool thinks, nlohmann::ordered_json& variables) {
-  variables["enable_thinking"] = thinks;
-  variables["thinking"] = thinks;
+void AddReasoning(bool reasons, nlohmann::ordered_json& variables) {
+  variables["enable_thinking"] = reasons;
+  variables["thinking"] = reasons;
 }
 
 std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role) {
@@ -177,31 +177,31 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
   return marked;
 }
 
-nlohmann::ordered_json ChatPrompt::CommonVariables(Thinking thinking) const {
+nlohmann::ordered_json ChatPrompt::CommonVariables(ReasoningEffort effort) const {
   nlohmann::ordered_json variables = {{"bos_token", bos_text_}, {"eos_token", eos_text_}};
-  if (thinking == Thinking::kAsItLikes) return variables;
-  AddThinking(thinking != Thinking::kOff, variables);
-  if (thinking == Thinking::kHigh) variables["reasoning_effort"] = "high";
-  if (thinking == Thinking::kMax) variables["reasoning_effort"] = "max";
+  if (effort == ReasoningEffort::kDefault) return variables;
+  AddReasoning(effort != ReasoningEffort::kOff, variables);
+  if (effort == ReasoningEffort::kHigh) variables["reasoning_effort"] = "high";
+  if (effort == ReasoningEffort::kMax) variables["reasoning_effort"] = "max";
   if (is_harmony()) FitEffort(variables);
   return variables;
 }
 
-bool ChatPrompt::KnowsThinking() const {
+bool ChatPrompt::SupportsReasoningEffort() const {
   if (!template_) return false;
-  const auto prompt = [this](Thinking thinking) {
-    nlohmann::ordered_json variables = CommonVariables(thinking);
+  const auto prompt = [this](ReasoningEffort effort) {
+    nlohmann::ordered_json variables = CommonVariables(effort);
     variables["messages"].push_back({{"role", "user"}, {"content", "why?"}});
     variables["add_generation_prompt"] = true;
     return template_->Render(variables);
   };
-  const Result<std::string> without = prompt(Thinking::kOff);
-  const Result<std::string> with = prompt(Thinking::kMax);
+  const Result<std::string> without = prompt(ReasoningEffort::kOff);
+  const Result<std::string> with = prompt(ReasoningEffort::kMax);
   return without.ok() && with.ok() && *without != *with;
 }
 
 Dialect ChatPrompt::FindDialect() const {
-  return template_ ? chat::FindDialect(source_, *template_, CommonVariables(thinking_)) : Dialect();
+  return template_ ? chat::FindDialect(source_, *template_, CommonVariables(effort_)) : Dialect();
 }
 
 Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
@@ -212,7 +212,7 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
 Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
                                        const nlohmann::ordered_json& tools,
                                        const nlohmann::ordered_json& extra) const {
-  nlohmann::ordered_json variables = CommonVariables(thinking_);
+  nlohmann::ordered_json variables = CommonVariables(effort_);
   variables.update(extra);
   if (is_harmony()) FitEffort(variables);
   ArgumentTexts texts(messages);

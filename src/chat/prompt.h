@@ -27,10 +27,10 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
-// How much a model thinks before it answers.
-enum class Thinking : uint8_t { kAsItLikes, kOff, kHigh, kMax };
-// Enables or disables thinking, under all names that templates have for it.
-void AddThinking(bool thinks, nlohmann::ordered_json& variables);
+// How much a model reasons before it answers.
+enum class ReasoningEffort : uint8_t { kDefault, kOff, kHigh, kMax };
+// Enables or disables reasoning, under all names that templates have for it.
+void AddReasoning(bool reasons, nlohmann::ordered_json& variables);
 
 // The text of a token that the metadata names by id, such as "bos"; empty if there is none.
 std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role);
@@ -47,11 +47,11 @@ class ChatPrompt {
   bool has_template() const { return template_.has_value(); }
   // Texts are then continued without a template.
   void DropTemplate() { template_.reset(); }
-  // For templates with thinking; others are unchanged.
-  void SetThinking(Thinking thinking) { thinking_ = thinking; }
-  bool KnowsThinking() const;
+  // For templates with reasoning; others are unchanged.
+  void SetReasoningEffort(ReasoningEffort effort) { effort_ = effort; }
+  bool SupportsReasoningEffort() const;
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
-  // Renders a few conversations to find the model's form of calls and thoughts.
+  // Renders a few conversations to find the model's form of calls and reasoning.
   Dialect FindDialect() const;
 
   // The prompt up to the model's answer, marked: control tokens in the messages' texts are replaced
@@ -81,14 +81,14 @@ class ChatPrompt {
 
   bool is_harmony() const { return source_.find("<|channel|>") != std::string::npos; }
   std::optional<size_t> ControlAt(std::string_view text) const;
-  nlohmann::ordered_json CommonVariables(Thinking thinking) const;
+  nlohmann::ordered_json CommonVariables(ReasoningEffort effort) const;
   nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;
   Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
 
   const text::Tokenizer* tokenizer_;
   std::string source_;  // of the template
   std::optional<jinja::ChatTemplate> template_;
-  Thinking thinking_ = Thinking::kAsItLikes;
+  ReasoningEffort effort_ = ReasoningEffort::kDefault;
   std::string bos_text_;
   std::string eos_text_;
   std::vector<std::string> control_texts_;  // the longest first

@@ -45,7 +45,7 @@ class PromptTest : public testing::Test {
   const ChatPrompt prompt_ = ChatPrompt::Make(gguf::Metadata(), *tokenizer_).value();
 };
 
-TEST_F(PromptTest, WhatPeopleWriteIsNeverAControlToken) {
+TEST_F(PromptTest, UserTextIsNeverAControlToken) {
   constexpr std::string_view kLetters = "<>ab";
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
@@ -64,7 +64,7 @@ TEST_F(PromptTest, WhatPeopleWriteIsNeverAControlToken) {
   }
 }
 
-TEST_F(PromptTest, TheLongestIsMarkedAndTheRestStays) {
+TEST_F(PromptTest, ControlTokensAreMaskedLongestFirst) {
   EXPECT_EQ(prompt_.Marked(""), "");
   EXPECT_EQ(prompt_.Marked("a>b"), "a>b");
   EXPECT_EQ(prompt_.Marked("x<a><b>y").size(), 2 + 4U);
@@ -102,24 +102,25 @@ TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
               testing::HasSubstr("<|tool_call>call:find{most:3,what:<|\"|>key<|\"|>}<tool_call|>"));
 }
 
-TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
+TEST_F(PromptTest, TheReasoningEffortIsInThePrompt) {
   // These architectures have templates in the program.
   for (const char* architecture : {"deepseek4", "deepseek41"}) {
     SCOPED_TRACE(architecture);
     ChatPrompt prompt = PromptOf("general.architecture", architecture, *tokenizer_);
     const std::vector<Message> messages = {{"user", "why?"}};
     std::vector<std::string> prompts;
-    for (const Thinking thinking : {Thinking::kOff, Thinking::kHigh, Thinking::kMax}) {
-      prompt.SetThinking(thinking);
+    for (const ReasoningEffort effort :
+         {ReasoningEffort::kOff, ReasoningEffort::kHigh, ReasoningEffort::kMax}) {
+      prompt.SetReasoningEffort(effort);
       prompts.push_back(prompt.Render(messages).value());
     }
     EXPECT_TRUE(prompts[0].ends_with("</think>"));
     EXPECT_TRUE(prompts[1].ends_with("<think>"));
     EXPECT_TRUE(prompts[2].ends_with("<think>"));
     EXPECT_GT(prompts[2].size(), prompts[1].size());
-    EXPECT_TRUE(prompt.KnowsThinking());
+    EXPECT_TRUE(prompt.SupportsReasoningEffort());
     prompt.DropTemplate();
-    EXPECT_FALSE(prompt.KnowsThinking());
+    EXPECT_FALSE(prompt.SupportsReasoningEffort());
   }
 }
 

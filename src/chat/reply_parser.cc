@@ -61,7 +61,7 @@ bool IsBeginning(std::string_view part, std::string_view whole) {
 }  // namespace
 
 void AddEvent(std::vector<ReplyEvent>& events, ReplyEvent event) {
-  const bool is_text = event.kind == Kind::kContent || event.kind == Kind::kThinking ||
+  const bool is_text = event.kind == Kind::kContent || event.kind == Kind::kReasoning ||
                        event.kind == Kind::kArguments;
   if (is_text && event.text.empty()) return;
   if (is_text && !events.empty() && events.back().kind == event.kind) {
@@ -80,14 +80,14 @@ ReplyParser::ReplyParser(const Dialect& dialect, std::string_view prompt, const 
     harmony_ = std::make_unique<HarmonyReply>(prompt, tools);
     return;
   }
-  if (!dialect.has_thinking) return;
+  if (!dialect.has_reasoning) return;
   const size_t end = prompt.find_last_not_of(kSpace);
   const std::string_view said = prompt.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  if (said.ends_with(ThinkOpen(dialect.family))) {
-    state_ = State::kThinking;
-    if (said.size() == prompt.size()) optional_ = dialect.think_open_tail;
-  } else if (prompt.ends_with(ThinkClose(dialect.family))) {
-    optional_ = dialect.think_close_tail;
+  if (said.ends_with(ReasoningOpen(dialect.family))) {
+    state_ = State::kReasoning;
+    if (said.size() == prompt.size()) optional_ = dialect.reasoning_open_tail;
+  } else if (prompt.ends_with(ReasoningClose(dialect.family))) {
+    optional_ = dialect.reasoning_close_tail;
   }
 }
 
@@ -131,7 +131,7 @@ void ReplyParser::Dispatch(char c) {
   switch (state_) {
     case State::kStart:
       return AtStart(c);
-    case State::kThinking:
+    case State::kReasoning:
     case State::kContent:
       return InText(c);
     case State::kSection:
@@ -142,19 +142,19 @@ void ReplyParser::Dispatch(char c) {
   }
 }
 
-// Waits until the text can only be one of: thoughts, a call of Llama, content.
+// Waits until the text can only be one of: reasoning, a call of Llama, content.
 void ReplyParser::AtStart(char c) {
   held_ += c;
   const std::string_view said = TrimLeft(held_);
   const bool is_llama = is_family(Family::kLlama);
   if (said.empty()) return;
-  if (dialect_.has_thinking) {
-    const std::string_view open = ThinkOpen(dialect_.family);
+  if (dialect_.has_reasoning) {
+    const std::string_view open = ReasoningOpen(dialect_.family);
     if (IsBeginning(said, open)) return;
     if (said == open) {
       held_.clear();
-      state_ = State::kThinking;
-      optional_ = dialect_.think_open_tail;
+      state_ = State::kReasoning;
+      optional_ = dialect_.reasoning_open_tail;
       optional_matched_ = 0;
       return;
     }
@@ -176,13 +176,13 @@ void ReplyParser::AtStart(char c) {
 
 // Whether the held text is, or may become, markup.
 bool ReplyParser::MatchesText() {
-  if (state_ == State::kThinking) {
-    const std::string_view close = ThinkClose(dialect_.family);
-    const std::string with_lead = dialect_.think_close_lead + std::string(close);
+  if (state_ == State::kReasoning) {
+    const std::string_view close = ReasoningClose(dialect_.family);
+    const std::string with_lead = dialect_.reasoning_close_lead + std::string(close);
     if (held_ == with_lead || held_ == close) {
       held_.clear();
       state_ = State::kContent;
-      optional_ = dialect_.think_close_tail;
+      optional_ = dialect_.reasoning_close_tail;
       optional_matched_ = 0;
       return true;
     }
@@ -316,7 +316,7 @@ void ReplyParser::Finish(std::vector<ReplyEvent>& events) {
   for (const char c : begun) Dispatch(c);
   switch (state_) {
     case State::kStart:
-    case State::kThinking:
+    case State::kReasoning:
     case State::kContent:
       Emit(text_kind(), held_);
       break;

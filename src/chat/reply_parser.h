@@ -21,7 +21,7 @@ namespace aster::chat {
 struct ReplyEvent {
   enum class Kind : uint8_t {
     kContent,
-    kThinking,
+    kReasoning,
     kCallBegin,  // text is the tool's name
     kArguments,  // a piece of the call's JSON, byte for byte
     kCallEnd,
@@ -53,7 +53,7 @@ class ReplyParser final : private CallSink {
  private:
   enum class State : uint8_t {
     kStart,  // only white space yet
-    kThinking,
+    kReasoning,
     kContent,
     kSection,  // before a call or the end of the calls
     kCall,
@@ -75,7 +75,7 @@ class ReplyParser final : private CallSink {
   void LeaveSection();
   void Emit(ReplyEvent::Kind kind, std::string_view text);
   ReplyEvent::Kind text_kind() const {
-    return state_ == State::kThinking ? ReplyEvent::Kind::kThinking : ReplyEvent::Kind::kContent;
+    return state_ == State::kReasoning ? ReplyEvent::Kind::kReasoning : ReplyEvent::Kind::kContent;
   }
   bool is_family(Family family) const { return family_ == family; }
 

@@ -40,18 +40,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   constexpr int kFamilies = static_cast<int>(Family::kHarmony) + 1;
   Dialect dialect{.family = static_cast<Family>(data[0] % kFamilies), .has_tools = true};
-  dialect.has_thinking = (data[0] & 0x80) != 0;
+  dialect.has_reasoning = (data[0] & 0x80) != 0;
   dialect.call_lead = (data[0] & 0x40) != 0 ? "\n\n" : "\n";
-  dialect.think_open_tail = "\n";
-  dialect.think_close_lead = "\n";
-  dialect.think_close_tail = "\n\n";
+  dialect.reasoning_open_tail = "\n";
+  dialect.reasoning_close_lead = "\n";
+  dialect.reasoning_close_tail = "\n\n";
   const std::string_view reply(reinterpret_cast<const char*>(data) + 2, size - 2);
   const Tools tools;
   const auto whole = Parse(dialect, tools, reply, reply.size() + 1);
   CheckOrder(whole);
   CHECK(Parse(dialect, tools, reply, 1 + data[1] % 16) == whole);
   const bool has_headers = dialect.family == Family::kHarmony;
-  if (!has_headers && !dialect.has_thinking && whole.size() == 1 &&
+  if (!has_headers && !dialect.has_reasoning && whole.size() == 1 &&
       whole[0].kind == ReplyEvent::Kind::kContent) {
     CHECK(whole[0].text == reply);
   }

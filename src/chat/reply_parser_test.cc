@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Events as one line: text unchanged, thoughts in (), calls as name#id{…}.
+// Events as one line: text unchanged, reasoning in (), calls as name#id{…}.
 std::string Line(const std::vector<ReplyEvent>& events) {
   std::string line;
   for (const ReplyEvent& event : events) {
@@ -21,7 +21,7 @@ std::string Line(const std::vector<ReplyEvent>& events) {
       case Kind::kArguments:
         line += event.text;
         break;
-      case Kind::kThinking:
+      case Kind::kReasoning:
         line += "(" + event.text + ")";
         break;
       case Kind::kCallBegin:
@@ -37,10 +37,10 @@ std::string Line(const std::vector<ReplyEvent>& events) {
 
 Dialect Of(Family family) {
   Dialect dialect{.family = family, .has_tools = true};
-  dialect.has_thinking = true;
-  dialect.think_open_tail = "\n";
-  dialect.think_close_lead = "\n";
-  dialect.think_close_tail = "\n\n";
+  dialect.has_reasoning = true;
+  dialect.reasoning_open_tail = "\n";
+  dialect.reasoning_close_lead = "\n";
+  dialect.reasoning_close_tail = "\n\n";
   const bool is_dsml =
       family == Family::kDsml32 || family == Family::kDsml || family == Family::kDsml41;
   dialect.call_lead = is_dsml ? "\n\n" : "\n";
@@ -82,7 +82,7 @@ TEST(ReplyParser, TextIsText) {
   }
 }
 
-TEST(ReplyParser, Thoughts) {
+TEST(ReplyParser, Reasoning) {
   EXPECT_EQ(Parse(Family::kHermes, "<think>\na\nb\n</think>\n\nc"), "(a\nb)c");
   EXPECT_EQ(Parse(Family::kHermes, "\n<think>a</think>c"), "(a)c");
   EXPECT_EQ(Parse(Family::kHermes, "a\n</think>\nc", "x<think>\n"), "(a)\nc");
@@ -128,7 +128,7 @@ TEST(ReplyParser, WhatIsNoCallIsText) {
 }
 
 // A client could not use calls of tools that it did not offer.
-TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
+TEST(ReplyParser, CallsOfUnknownToolsAreText) {
   const std::pair<Family, std::string_view> kCalls[] = {
       {Family::kHermes, "<tool_call>\n{\"name\": \"nobody\", \"arguments\": {}}\n</tool_call>"},
       {Family::kHermes, "<tool_call>{\"arguments\": {\"a\": 1}, \"name\": \"nobody\"}</tool_call>"},
@@ -335,7 +335,7 @@ TEST(ReplyParser, Gemma) {
   EXPECT_EQ(Parse(Family::kGemma, deep), deep);
 }
 
-TEST(ReplyParser, ThoughtsOfGemma) {
+TEST(ReplyParser, ReasoningOfGemma) {
   EXPECT_EQ(Parse(Family::kGemma, "<|channel>thought\na <think>\n<channel|>c"), "(a <think>)c");
   EXPECT_EQ(Parse(Family::kGemma, "c <think>", "x<|channel>thought\n<channel|>"), "c <think>");
   EXPECT_EQ(Parse(Family::kGemma, "a<channel|>c", "x<|channel>thought\n"), "(a)c");

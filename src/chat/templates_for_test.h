@@ -8,7 +8,7 @@
 
 namespace aster::chat {
 
-// Gemma 4's turns, thoughts and calls, without descriptions of tools.
+// Gemma 4's turns, reasoning and calls, without descriptions of tools.
 inline constexpr std::string_view kGemmaTemplate = R"jinja(
 {%- macro value_of(value) -%}
   {%- if value is string -%}{{ '<|"|>' ~ value ~ '<|"|>' }}
@@ -58,7 +58,7 @@ inline constexpr std::string_view kPhiTemplate =
     "{{ '<|end|>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% else %}{{ eos_token }}{% endif %}";
 
-// MiMo V2's turns, thoughts and calls: values without line breaks around them.
+// MiMo V2's turns, reasoning and calls: values without line breaks around them.
 inline constexpr std::string_view kMimoTemplate = R"jinja(
 {%- for tool in tools or [] -%}
   {{- '<function>\n<name>' ~ tool.function.name ~ '</name>\n</function>' -}}

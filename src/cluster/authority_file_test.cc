@@ -25,7 +25,7 @@ class AuthorityFile : public ::testing::Test {
   const std::string text_ = FormatAuthorityFile(made_.authority, code_).value();
 };
 
-TEST_F(AuthorityFile, BringsTheKeyToWhoeverHasTheCode) {
+TEST_F(AuthorityFile, OpensWithTheCode) {
   const Authority authority = Parse(text_).value();
   EXPECT_EQ(authority.key, made_.authority.key);
   EXPECT_EQ(authority.certificate, made_.authority.certificate);

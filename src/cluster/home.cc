@@ -94,7 +94,7 @@ Status PutInPlace(const std::string& fresh, const std::string& folder, int64_t w
 
 // The error of a damaged file, with a remedy.
 template <typename T>
-Result<T> Mendable(Result<T> parsed, std::string_view advice) {
+Result<T> WithRepairAdvice(Result<T> parsed, std::string_view advice) {
   if (parsed.ok()) return parsed;
   return Error(parsed.error().code(), fmt::format("{}; {}", parsed.error().message(), advice));
 }
@@ -310,8 +310,8 @@ Result<std::vector<Invitation>> Home::LoadInvitations(int64_t wall_s) const {
   const std::string text = TRY(ReadIfThere(File("invitations")));
   if (text.empty()) return std::vector<Invitation>();
   std::vector<Invitation> invitations =
-      TRY(Mendable(home_internal::ParseInvitations(text).In(File("invitations")),
-                   "delete the file and make new invitations"));
+      TRY(WithRepairAdvice(home_internal::ParseInvitations(text).In(File("invitations")),
+                           "delete the file and make new invitations"));
   std::erase_if(invitations, [&](const Invitation& invitation) {
     return invitation.end_wall_s <= wall_s || invitation.attempts_left == 0;
   });
@@ -395,7 +395,7 @@ Result<Revocations> Home::StoreRevocations(const Revocations& list,
   const bool is_later = !held.ok() || (list.serial() > held->serial() && list.Covers(*held));
   const bool has_all = held.ok() && held->Covers(list);
   if (!is_later && (has_all || !HasAuthority())) return held;
-  const Revocations later = is_later ? list : TRY(held->UnitedWith(list, TRY(LoadAuthority()).key));
+  const Revocations later = is_later ? list : TRY(held->MergedWith(list, TRY(LoadAuthority()).key));
   TRY(WritePrivate(File("revoked"), later.text()));
   return later;
 }
@@ -403,8 +403,8 @@ Result<Revocations> Home::StoreRevocations(const Revocations& list,
 Result<std::vector<KnownPeer>> Home::LoadPeers() const {
   const std::string text = TRY(ReadIfThere(File("peers")));
   if (text.empty()) return std::vector<KnownPeer>();
-  return Mendable(home_internal::ParsePeers(text).In(File("peers")),
-                  "delete the file: it only says where nodes were");
+  return WithRepairAdvice(home_internal::ParsePeers(text).In(File("peers")),
+                          "delete the file: it only says where nodes were");
 }
 
 Status Home::StorePeers(const std::vector<KnownPeer>& peers) const {
@@ -432,8 +432,9 @@ Status Home::StorePeers(const std::vector<KnownPeer>& peers) const {
 Result<std::vector<std::string>> Home::LoadSeeds() const {
   const std::string text = TRY(ReadIfThere(File("seeds")));
   if (text.empty()) return std::vector<std::string>();
-  return Mendable(home_internal::ParseSeeds(text).In(File("seeds")),
-                  "delete the file: it only says where the cluster was when this machine joined");
+  return WithRepairAdvice(
+      home_internal::ParseSeeds(text).In(File("seeds")),
+      "delete the file: it only says where the cluster was when this machine joined");
 }
 
 Result<std::vector<std::string>> Home::LoadAddresses() const {

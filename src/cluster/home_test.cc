@@ -97,7 +97,7 @@ TEST(Home, ACompleteClusterOrNone) {
   EXPECT_TRUE(made.home.Remove().ok()) << "removing a cluster that does not exist is no error";
 }
 
-TEST(Home, NobodyElseCanReadAnythingFromTheFirstMomentOn) {
+TEST(Home, FilesAreOwnerOnlyFromTheirCreation) {
   // An umask that lets everybody read must not matter at any time.
   const mode_t before = umask(0);
   const TestHome made;
@@ -162,7 +162,7 @@ TEST(Home, WhatAKilledProcessLeftIsNotTakenOver) {
   EXPECT_FALSE(fs::exists(directory.File("cluster.new")));
 }
 
-TEST(Home, OfManyWhoMakeAClusterAtOnceOneDoes) {
+TEST(Home, OfManyConcurrentInitialisationsOneSucceeds) {
   const TemporaryDirectory directory = TemporaryDirectory::Create().value();
   const Home home(directory.File("cluster"));
   const TestAuthority made;
@@ -318,7 +318,7 @@ TEST_F(InvitationTest, ManyAtOnceAreAllKeptAndThereIsAnEndToThem) {
       << "ended invitations make room";
 }
 
-TEST_F(InvitationTest, DamagedFilesAreNamedAndInviteNobody) {
+TEST_F(InvitationTest, DamagedFilesAreNamedAndAdmitNoNode) {
   const InviteCode code = Invite();
   const std::string path = made_.home.folder() + "/invitations";
   const std::string text = ReadFile(path, 1 << 20).value();

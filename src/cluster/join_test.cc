@@ -38,7 +38,7 @@ class JoinTest : public ::testing::Test {
   Admission admission_{made_.home, clock_};
 };
 
-TEST_F(JoinTest, WhoKnowsTheCodeIsIn) {
+TEST_F(JoinTest, TheCodeAdmitsAMachine) {
   const InviteCode code = Invite();
   const NodeId revoked{{4, 4}};
   ASSERT_TRUE(made_.home.Revoke(revoked, kTestWallS).ok());
@@ -136,7 +136,7 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   EXPECT_TRUE(bob.Finish(good, kTestWallS).ok());
 }
 
-TEST_F(JoinTest, ARequestForNobodysKeyIsRefused) {
+TEST_F(JoinTest, ARequestWithAnotherKeyIsRefused) {
   // A machine that knows the code requests a certificate for another machine's key.
   const InviteCode code = Invite();
   JoinRequest request = Joining::Begin(code, "bob")->request();
@@ -163,7 +163,7 @@ TEST_F(JoinTest, NamesThatAreTakenOrNoneAreRefusedAndCostNothing) {
   EXPECT_EQ(RefusalOf(Joining::Begin(code, "bob")->request()), "");
 }
 
-TEST_F(JoinTest, GuessingVoidsTheInvitation) {
+TEST_F(JoinTest, WrongCodesVoidTheInvitation) {
   const InviteCode code = Invite();
   JoinRequest guess = Joining::Begin(InviteCode::Draw().value(), "eve")->request();
   guess.invitation = code.Id();
@@ -173,7 +173,7 @@ TEST_F(JoinTest, GuessingVoidsTheInvitation) {
   EXPECT_THAT(RefusalOf(Joining::Begin(code, "bob")->request()), HasSubstr("no such invitation"));
 }
 
-TEST_F(JoinTest, ManyWhoKnowNothingAreSlowedAndGuestsAreNot) {
+TEST_F(JoinTest, UnknownInvitationsAreRateLimitedAndKnownOnesAreNot) {
   const InviteCode code = Invite();
   const JoinRequest strange = Joining::Begin(InviteCode::Draw().value(), "eve")->request();
   for (int i = 0; i < Admission::kMaxUnknownPerMinute; ++i)
@@ -184,7 +184,7 @@ TEST_F(JoinTest, ManyWhoKnowNothingAreSlowedAndGuestsAreNot) {
   EXPECT_THAT(RefusalOf(strange), HasSubstr("no such invitation"));
 }
 
-TEST_F(JoinTest, OfTwoMachinesWithOneCodeOneIsIn) {
+TEST_F(JoinTest, OfTwoMachinesWithOneCodeOneIsAdmitted) {
   for (int round = 0; round < 5; ++round) {
     const InviteCode code = Invite();
     std::atomic<int> in = 0;
@@ -198,7 +198,7 @@ TEST_F(JoinTest, OfTwoMachinesWithOneCodeOneIsIn) {
   }
 }
 
-TEST_F(JoinTest, AMachineWithoutTheAuthorityLetsNobodyIn) {
+TEST_F(JoinTest, AMachineWithoutTheAuthorityAdmitsNoNode) {
   const TemporaryDirectory directory = TemporaryDirectory::Create().value();
   const Home home(directory.File("cluster"));
   ASSERT_TRUE(home.Create(made_.made.NodeCalled("bob"), std::nullopt, "", false, kTestWallS).ok());
@@ -207,7 +207,7 @@ TEST_F(JoinTest, AMachineWithoutTheAuthorityLetsNobodyIn) {
               HasSubstr("where the cluster was made"));
 }
 
-TEST_F(JoinTest, WrongClocksAreSaid) {
+TEST_F(JoinTest, WrongClocksAreReported) {
   const InviteCode code = Invite();
   const Joining joining = Joining::Begin(code, "bob").value();
   const JoinReply reply = admission_.Admit(joining.request()).value();

@@ -49,7 +49,7 @@ TEST_F(MemberSignature, CoversAllThatANodeSaysOfItself) {
   for (size_t i = 0; i < changed.size(); ++i) EXPECT_FALSE(known_.Check(changed[i]).ok()) << i;
 }
 
-TEST_F(MemberSignature, SaysNothingOfWhatOthersMakeOfItsSilence) {
+TEST_F(MemberSignature, DoesNotCoverSuspicionByOthers) {
   ASSERT_TRUE(known_.Add(ann_.certificate, kTestWallS).ok());
   Member record = RecordOf(ann_);
   for (const MemberState state : {MemberState::kSuspect, MemberState::kDead}) {
@@ -79,7 +79,7 @@ TEST_F(MemberSignature, NoMemberIsMadeUp) {
   EXPECT_FALSE(known_.Has(elsewhere.NodeCalled("ghost").node));
 }
 
-TEST_F(MemberSignature, ForgetsWhoIsNoMember) {
+TEST_F(MemberSignature, ForgetsNonMembers) {
   ASSERT_TRUE(known_.Add(ann_.certificate, kTestWallS).ok());
   ASSERT_TRUE(known_.Add(bob_.certificate, kTestWallS).ok());
   known_.KeepOnly([&](const NodeId& node) { return node == ann_.node; });

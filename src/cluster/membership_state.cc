@@ -184,7 +184,7 @@ size_t MembershipState::Judge(int64_t now_ns) {
     MemberView& view = it->second;
     const MemberState judged = JudgementOf(view, now_ns);
     if (judged != view.member.state) {
-      Discount(view);
+      RemoveFromCounts(view);
       view.member.state = judged;
       view.state_ns = now_ns;
       Count(view);
@@ -222,7 +222,7 @@ std::vector<Member> MembershipState::Records() const {
 }
 
 // Doubted nodes are sent as suspects.
-Member MembershipState::Told(const MemberView& view) {
+Member MembershipState::GossipRecord(const MemberView& view) {
   Member member = view.member;
   if (view.doubted_ns && member.state == MemberState::kAlive) member.state = MemberState::kSuspect;
   return member;
@@ -235,12 +235,12 @@ void MembershipState::AddHot(int64_t now_ns, std::vector<Member>& members) const
   }
   std::ranges::sort(hot, std::greater(), &MemberView::hot_until_ns);
   hot.resize(std::min(hot.size(), options_.max_hot));
-  for (const MemberView* view : hot) members.push_back(Told(*view));
+  for (const MemberView* view : hot) members.push_back(GossipRecord(*view));
 }
 
-MemberTalk MembershipState::Tell(int64_t now_ns) const {
+MemberTalk MembershipState::MakeGossip(int64_t now_ns) const {
   MemberTalk talk;
-  if (reachable_ <= options_.told_of_few) {
+  if (reachable_ <= options_.full_gossip_nodes) {
     talk.members = Records();
   } else {
     talk.members = {self_};
@@ -261,8 +261,8 @@ bool MembershipState::Differs(std::span<const uint32_t> theirs) const {
 }
 
 MemberTalk MembershipState::Answer(std::span<const uint32_t> theirs, int64_t now_ns) const {
-  MemberTalk talk = Tell(now_ns);
-  if (theirs.size() != kMemberBuckets || reachable_ <= options_.told_of_few) return talk;
+  MemberTalk talk = MakeGossip(now_ns);
+  if (theirs.size() != kMemberBuckets || reachable_ <= options_.full_gossip_nodes) return talk;
   // Begins with another bucket each time, as there may not be room for all records.
   const size_t first = static_cast<size_t>(now_ns / options_.gossip_interval_ns);
   const size_t limit = talk.members.size() + options_.max_differing;
@@ -274,7 +274,7 @@ MemberTalk MembershipState::Answer(std::span<const uint32_t> theirs, int64_t now
   }
   for (size_t i = 0; i < kMemberBuckets; ++i) {
     for (const MemberView* view : differing[(first + i) % kMemberBuckets]) {
-      if (talk.members.size() < limit) talk.members.push_back(Told(*view));
+      if (talk.members.size() < limit) talk.members.push_back(GossipRecord(*view));
     }
   }
   return talk;
@@ -284,7 +284,7 @@ void MembershipState::Include(std::span<const NodeId> nodes, MemberTalk& talk) c
   for (const NodeId& node : nodes) {
     const auto found = others_.find(node);
     const bool is_there = std::ranges::count(talk.members, node, &Member::node) > 0;
-    if (found != others_.end() && !is_there) talk.members.push_back(Told(found->second));
+    if (found != others_.end() && !is_there) talk.members.push_back(GossipRecord(found->second));
   }
 }
 
@@ -313,7 +313,7 @@ void MembershipState::DoubtNow(MemberView& view, int64_t now_ns) {
   next_tick_ns_ = std::min(next_tick_ns_, now_ns + options_.gossip_interval_ns / 2);
 }
 
-void MembershipState::Heard(const NodeId& node) {
+void MembershipState::Reached(const NodeId& node) {
   const auto found = others_.find(node);
   if (found == others_.end() || !IsReachable(found->second.member.state)) return;
   found->second.has_failed = false;
@@ -412,7 +412,7 @@ void MembershipState::MergeOther(const Member& record, int64_t now_ns) {
     return;
   }
   MemberView& view = found->second;
-  Discount(view);
+  RemoveFromCounts(view);
   view.news_ns = now_ns;
   if (fresh.state != view.member.state) view.state_ns = now_ns;
   Member expected = view.member;
@@ -435,7 +435,7 @@ void MembershipState::Count(MemberView& view) {
   ++reachable_;
 }
 
-void MembershipState::Discount(const MemberView& view) {
+void MembershipState::RemoveFromCounts(const MemberView& view) {
   if (!IsReachable(view.member.state)) return;
   buckets_[BucketOf(view.member.node)] -= view.sum;
   --reachable_;
@@ -479,7 +479,7 @@ void MembershipState::Revoke(const NodeId& node) {
   ++version_;
   const auto found = others_.find(node);
   if (found == others_.end()) return;
-  Discount(found->second);
+  RemoveFromCounts(found->second);
   others_.erase(found);
 }
 

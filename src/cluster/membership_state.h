@@ -51,7 +51,7 @@ struct MembershipOptions {
   size_t few = 16;
   // Up to this number of others, all records are exchanged; more than `few`, as nodes differ about
   // who is alive.
-  size_t told_of_few = 24;
+  size_t full_gossip_nodes = 24;
   int64_t unanswered_ns = 2 * kNsPerSecond;            // from an unanswered doubt to suspect
   int64_t ask_again_ns = kNsPerSecond;                 // pause before asking a doubted node again
   size_t asked_of_doubted = 4;                         // per tick
@@ -118,7 +118,7 @@ class MembershipState {
   // This node and all others.
   std::vector<Member> Records() const;
   // The message to a node whose knowledge is unknown.
-  MemberTalk Tell(int64_t now_ns) const;
+  MemberTalk MakeGossip(int64_t now_ns) const;
   // The reply to a node that has sent these sums: with the records of differing buckets, too.
   MemberTalk Answer(std::span<const uint32_t> theirs, int64_t now_ns) const;
   // Adds the records of these nodes if they are missing.
@@ -135,7 +135,7 @@ class MembershipState {
   // The senders' doubts in received records, after Merge: doubted nodes are asked.
   void TakeDoubts(std::span<const Member> records, int64_t now_ns);
   // The node has answered, or asked.
-  void Heard(const NodeId& node);
+  void Reached(const NodeId& node);
   // The node was asked and did not answer.
   void Unanswered(const NodeId& node, int64_t now_ns);
 
@@ -161,9 +161,9 @@ class MembershipState {
   void NoteRival(const Member& record, int64_t now_ns);
   void MergeOther(const Member& record, int64_t now_ns);
   bool AreFew() const { return reachable_ <= options_.few; }
-  // Adds the member to the counts of reachable nodes; Discount removes it.
+  // Adds the member to the counts of reachable nodes; RemoveFromCounts removes it.
   void Count(MemberView& view);
-  void Discount(const MemberView& view);
+  void RemoveFromCounts(const MemberView& view);
   // Returns the number of new suspects.
   size_t Judge(int64_t now_ns);
   MemberState JudgementOf(const MemberView& view, int64_t now_ns) const;
@@ -174,7 +174,7 @@ class MembershipState {
   bool IsHot(int64_t now_ns) const;
   std::vector<uint32_t> Sums() const;
   void AddHot(int64_t now_ns, std::vector<Member>& members) const;
-  static Member Told(const MemberView& view);
+  static Member GossipRecord(const MemberView& view);
   const MemberView* TakeDoubted(int64_t now_ns);
   bool MakeRoom();
   std::vector<const MemberView*> InState(bool reachable) const;

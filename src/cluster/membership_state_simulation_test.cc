@@ -34,7 +34,7 @@ class Simulation {
   }
 
   // Steps with faults.
-  void Trouble(int steps) {
+  void RunWithFaults(int steps) {
     for (int i = 0; i < steps; ++i) {
       if (random_.NextBelow(20) == 0) BreakSomething();
       Step();
@@ -135,7 +135,7 @@ class Simulation {
       const NodeId asked{{.low = to + 1, .high = 3}}, asking{{.low = from + 1, .high = 3}};
       if (nodes_[to] == nullptr || sides_[to] != sides_[from] || lost)
         return nodes_[from]->Unanswered(asked, now_ns_);
-      const MemberTalk question = nodes_[from]->Tell(now_ns_);
+      const MemberTalk question = nodes_[from]->MakeGossip(now_ns_);
       Take(to, asking, question);
       // The reply may be lost though the request arrived.
       if (random_.NextBelow(100) < loss_percent_) return nodes_[from]->Unanswered(asked, now_ns_);
@@ -148,7 +148,7 @@ class Simulation {
 
   void Take(size_t index, const NodeId& from, const MemberTalk& talk) {
     ASSERT_TRUE(nodes_[index]->Merge(talk.members, now_ns_).ok());
-    nodes_[index]->Heard(from);
+    nodes_[index]->Reached(from);
     nodes_[index]->TakeDoubts(talk.members, now_ns_);
   }
 
@@ -177,11 +177,11 @@ class Simulation {
   std::vector<size_t> sides_;                            // of a network partition
 };
 
-TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
+TEST(MembershipSimulation, AllNodesAgreeSoonAfterFaultsEnd) {
   int worst = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Simulation simulation(seed);
-    simulation.Trouble(600);
+    simulation.RunWithFaults(600);
     simulation.Calm();
     // A silent node is dead after five seconds; the rest is for spreading the news.
     const std::optional<int> steps = simulation.StepsToAgree(600);
@@ -191,7 +191,7 @@ TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
   RecordProperty("worst_tenths_of_a_second", worst);
 }
 
-TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
+TEST(MembershipSimulation, NoNodeIsSuspectedWithoutFaults) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     Simulation simulation(seed);
     const std::optional<int> steps = simulation.StepsToAgree(400);
@@ -200,16 +200,16 @@ TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
   }
 }
 
-TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterTroubleIsOver) {
+TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterFaultsEnd) {
   for (uint64_t seed = 1; seed <= kSeeds / 40; ++seed) {
     Simulation simulation(seed, 30);
-    simulation.Trouble(600);
+    simulation.RunWithFaults(600);
     simulation.Calm();
     ASSERT_TRUE(simulation.StepsToAgree(900)) << "seed " << seed << "\n" << simulation.Describe();
   }
 }
 
-TEST(MembershipSimulation, SixtyNodesKnowOfADeathWithinTenSecondsAndSuspectNobodyElse) {
+TEST(MembershipSimulation, SixtyNodesKnowOfADeathWithinTenSecondsAndSuspectNoOther) {
   Simulation simulation(7, 60);
   ASSERT_TRUE(simulation.StepsToAgree(300)) << simulation.Describe();
   simulation.Kill(11);

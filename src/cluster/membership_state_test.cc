@@ -37,7 +37,7 @@ MemberState StateOf(const MembershipState& state, uint64_t number) {
   return state.others().at(Id(number)).member.state;
 }
 
-TEST(MembershipState, WhoIsSilentIsSuspectAndThenDead) {
+TEST(MembershipState, ASilentNodeIsSuspectAndThenDead) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   state.Tick(3 * kNsPerSecond - 1);
@@ -92,7 +92,7 @@ TEST(MembershipState, HeartbeatsTakeSuspicionAndDeathAway) {
 }
 
 // A member may claim falsely that another one is silent.
-TEST(MembershipState, NoMemberIsExpelledByWhatOthersMakeOfIt) {
+TEST(MembershipState, NoMemberIsRemovedBySuspicionAlone) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   for (const MemberState judged : {MemberState::kDead, MemberState::kSuspect}) {
@@ -117,7 +117,7 @@ TEST(MembershipState, ContradictsItsOwnDeath) {
   EXPECT_EQ(state.self().state, MemberState::kAlive);
 }
 
-TEST(MembershipState, ContradictsLiesAboutThisLifeNowAndThen) {
+TEST(MembershipState, ContradictsFalseRecordsOfThisLifeAtIntervals) {
   MembershipState state = Make();
   for (int i = 0; i < 100; ++i) {
     Member dead = Named(1, state.self().incarnation);
@@ -210,7 +210,7 @@ TEST(MembershipState, WhatIsForgottenStaysForgotten) {
   EXPECT_TRUE(state.others().empty());
 }
 
-TEST(MembershipState, RevokedNodesAreNotHeardOfAgain) {
+TEST(MembershipState, RevokedNodesStayRemoved) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
   state.Revoke(Id(2));
@@ -274,13 +274,13 @@ class ManyMembers : public testing::Test {
   MembershipState state_ = Make();
 };
 
-TEST_F(ManyMembers, WhatIsToldDoesNotGrowWithTheirNumber) {
-  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(1));
+TEST_F(ManyMembers, GossipDoesNotGrowWithTheNumberOfMembers) {
+  EXPECT_THAT(state_.MakeGossip(kLaterNs).members, testing::SizeIs(1));
   Member moved = Named(9);
   moved.heartbeat = 1;
   moved.control_addresses = {"10.1.1.1:7340"};
   ASSERT_TRUE(state_.Merge(std::vector{moved}, kLaterNs).ok());
-  const auto told = state_.Tell(kLaterNs).members;
+  const auto told = state_.MakeGossip(kLaterNs).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], moved);
   // A burst of changes is sent in parts.
@@ -288,26 +288,26 @@ TEST_F(ManyMembers, WhatIsToldDoesNotGrowWithTheirNumber) {
     Member again = Named(i, 2);
     ASSERT_TRUE(state_.Merge(std::vector{again}, kLaterNs).ok());
   }
-  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(17));
+  EXPECT_THAT(state_.MakeGossip(kLaterNs).members, testing::SizeIs(17));
   EXPECT_THAT(state_.Records(), testing::SizeIs(kCount + 1));
 }
 
-TEST_F(ManyMembers, SilenceAloneSaysNothing) {
+TEST_F(ManyMembers, SilenceAloneCausesNoSuspicion) {
   for (int i = 0; i < 100; ++i) {
-    for (const Contact& contact : state_.Tick(i * kNsPerSecond / 2)) state_.Heard(*contact.node);
+    for (const Contact& contact : state_.Tick(i * kNsPerSecond / 2)) state_.Reached(*contact.node);
   }
   for (const auto& [node, view] : state_.others())
     ASSERT_EQ(view.member.state, MemberState::kAlive) << view.member.name;
 }
 
-TEST_F(ManyMembers, ADoubtIsToldOnAndTheNodeIsAskedButNotSuspectedForIt) {
+TEST_F(ManyMembers, ADoubtIsForwardedAndTheNodeIsProbedButNotSuspected) {
   Member doubted = Named(7);
   doubted.state = MemberState::kSuspect;
   int64_t now_ns = kLaterNs;
   state_.TakeDoubts(std::vector{doubted}, now_ns);
   EXPECT_EQ(StateOf(state_, 7), MemberState::kAlive);
-  ASSERT_THAT(state_.Tell(now_ns).members, testing::SizeIs(2));
-  EXPECT_EQ(state_.Tell(now_ns).members[1].state, MemberState::kSuspect);
+  ASSERT_THAT(state_.MakeGossip(now_ns).members, testing::SizeIs(2));
+  EXPECT_EQ(state_.MakeGossip(now_ns).members[1].state, MemberState::kSuspect);
   EXPECT_TRUE(Asks(state_.Tick(now_ns), 7));
   // Others may repeat it: this node has not failed to reach it.
   for (int i = 0; i < 40; ++i) {
@@ -331,36 +331,37 @@ TEST_F(ManyMembers, ANewerRecordTakesADoubtAway) {
   beat.heartbeat = 50;
   ASSERT_TRUE(state_.Merge(std::vector{beat}, kLaterNs + 1).ok());
   // The refutation is also sent to nodes that may have heard of the suspicion.
-  const auto told = state_.Tell(kLaterNs + 2).members;
+  const auto told = state_.MakeGossip(kLaterNs + 2).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], beat);
   // An older suspicion does not count.
   state_.TakeDoubts(std::vector{doubted}, kLaterNs + 3);
-  EXPECT_EQ(state_.Tell(kLaterNs + 4).members[1].state, MemberState::kAlive);
+  EXPECT_EQ(state_.MakeGossip(kLaterNs + 4).members[1].state, MemberState::kAlive);
 }
 
-TEST_F(ManyMembers, WhoDiffersIsToldTheRecordsOfThatBucketOnly) {
+TEST_F(ManyMembers, ADifferingNodeGetsTheRecordsOfThatBucketOnly) {
   MembershipState other(Named(2), {}, 1, 0);
   std::vector<Member> known = {Named(1)};
   for (uint64_t i = 3; i < 2 + kCount; ++i) {
     if (i != 20) known.push_back(Named(i));
   }
   ASSERT_TRUE(other.Merge(known, 0).ok());
-  const MemberTalk question = other.Tell(kLaterNs);
+  const MemberTalk question = other.MakeGossip(kLaterNs);
   EXPECT_TRUE(state_.Differs(question.buckets));
   const MemberTalk answer = state_.Answer(question.buckets, kLaterNs);
   EXPECT_LE(answer.members.size(), 6u);  // 200 in 64 buckets
   ASSERT_TRUE(other.Merge(answer.members, kLaterNs).ok());
   EXPECT_TRUE(other.Knows(Id(20)));
   EXPECT_FALSE(other.Differs(answer.buckets));
-  EXPECT_THAT(state_.Answer(other.Tell(kLaterNs).buckets, kLaterNs).members, testing::SizeIs(1));
+  EXPECT_THAT(state_.Answer(other.MakeGossip(kLaterNs).buckets, kLaterNs).members,
+              testing::SizeIs(1));
   // Records whose certificates are missing are sent again.
-  MemberTalk again = state_.Tell(kLaterNs);
+  MemberTalk again = state_.MakeGossip(kLaterNs);
   state_.Include(std::vector{Id(20), Id(20), Id(999)}, again);
   EXPECT_THAT(again.members, testing::SizeIs(2));
 }
 
-TEST_F(ManyMembers, WhenFewAreLeftTheyAreWaitedForAnew) {
+TEST_F(ManyMembers, WhenFewAreLeftTheirTimeoutsRestart) {
   state_.Tick(kLaterNs - 1);
   for (uint64_t i = 10; i < 2 + kCount; ++i) {
     Member left = Named(i);
@@ -369,7 +370,7 @@ TEST_F(ManyMembers, WhenFewAreLeftTheyAreWaitedForAnew) {
   }
   state_.Tick(kLaterNs);
   EXPECT_EQ(StateOf(state_, 7), MemberState::kAlive);
-  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(kCount + 1));
+  EXPECT_THAT(state_.MakeGossip(kLaterNs).members, testing::SizeIs(kCount + 1));
   state_.Tick(kLaterNs + 4 * kNsPerSecond);
   EXPECT_EQ(StateOf(state_, 7), MemberState::kSuspect);
 }

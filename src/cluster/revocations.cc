@@ -66,7 +66,7 @@ Result<Revocations> Revocations::With(const NodeId& node, int64_t wall_s,
   return list;
 }
 
-Result<Revocations> Revocations::UnitedWith(const Revocations& other,
+Result<Revocations> Revocations::MergedWith(const Revocations& other,
                                             std::string_view ca_key) const {
   Revocations list;
   list.serial_ = std::max(serial_, other.serial_) + 1;

@@ -29,7 +29,7 @@ class Revocations {
   Result<Revocations> With(const NodeId& node, int64_t wall_s, std::string_view ca_key) const;
   // All nodes of both, signed: for lists that two holders of the authority's key extended at the
   // same time.
-  Result<Revocations> UnitedWith(const Revocations& other, std::string_view ca_key) const;
+  Result<Revocations> MergedWith(const Revocations& other, std::string_view ca_key) const;
   // Whether it has all nodes of the other list.
   bool Covers(const Revocations& other) const;
 

@@ -107,8 +107,8 @@ TEST_F(RevocationsTest, TwoHoldersOfTheKeyComeToOneList) {
   EXPECT_NE(ann.serial(), bob.serial());
   EXPECT_TRUE(ann.Covers(both));
   EXPECT_FALSE(ann.Covers(bob));
-  const Revocations united = ann.UnitedWith(bob, made_.authority.key).value();
-  const Revocations same = bob.UnitedWith(ann, made_.authority.key).value();
+  const Revocations united = ann.MergedWith(bob, made_.authority.key).value();
+  const Revocations same = bob.MergedWith(ann, made_.authority.key).value();
   EXPECT_EQ(united.serial(), same.serial());
   EXPECT_EQ(united.nodes(), same.nodes());
   EXPECT_TRUE(united.Covers(ann) && united.Covers(bob));

@@ -33,7 +33,7 @@ TEST(Signature, IsTheKeysAndTheBytes) {
   EXPECT_FALSE(CheckSignature("no certificate", bytes, signature).ok());
 }
 
-TEST(Proof, DependsOnTheSecretAndOnWhereEachPartEnds) {
+TEST(Proof, DependsOnTheSecretAndTheEndOfEachPart) {
   const std::vector<uint8_t> secret(32, 1);
   const std::vector<uint8_t> other(32, 2);
   using Parts = std::vector<std::string_view>;

@@ -83,8 +83,8 @@ struct Heads {
   HeadNorm norm = HeadNorm::kNone;
   Tensor norm_weight = {};  // [dim]
   float epsilon = 0;
-  Angles angles = {};  // none: they are not turned
-  size_t still = 0;    // elements of a head before those that are turned
+  Angles angles = {};    // none: they are not turned
+  size_t unrotated = 0;  // elements of a head before those that are turned
   kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;
   bool inverse = false;
 };
@@ -99,7 +99,7 @@ struct PageSpan {
   bool is_block = false;  // each of its rows sees all that the last one sees
 
   // The position up to which row `i` of it sees.
-  uint32_t SightOf(uint32_t i) const { return position + (is_block ? count - 1 : i); }
+  uint32_t LastVisibleOf(uint32_t i) const { return position + (is_block ? count - 1 : i); }
 };
 
 // One stream of one layer in the pages of the batch's sequences.
@@ -257,15 +257,15 @@ struct RowRanking {
 
 // Attention over rows that are both keys and values: those of a window, then compressed ones.
 struct RowAttention {
-  PagesOf pages;        // of the window
-  uint32_t window;      // rows that are always seen; 0: none
-  uint32_t far_layer;   // of compressed rows
-  uint32_t far_stream;  // of compressed rows
-  uint32_t ratio;       // of compressed rows; 0: there are none
-  uint32_t top;         // of RowRanking
-  Tensor chosen;        // by RowRanking; none: all are seen
+  PagesOf pages;               // of the window
+  uint32_t window;             // rows that are always seen; 0: none
+  uint32_t compressed_layer;   // of compressed rows
+  uint32_t compressed_stream;  // of compressed rows
+  uint32_t ratio;              // of compressed rows; 0: there are none
+  uint32_t top;                // of RowRanking
+  Tensor chosen;               // by RowRanking; none: all are seen
   kernels::LatentFormat format;
-  kernels::LatentFormat far_format;
+  kernels::LatentFormat compressed_format;
   size_t head_count;
   float scale;     // of scores
   Tensor queries;  // [rows, head_count * dim], turned to their positions

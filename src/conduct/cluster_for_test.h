@@ -66,7 +66,7 @@ class TestCluster {
                                              ConductorOptions options = {},
                                              Replanner replanner = nullptr) {
     plan::RouteModel model = plan::TestModel::Get().route_model();
-    model.shape.next_layers = 1;
+    model.shape.mtp_layers = 1;
     return Conduct(split, model, std::move(options), std::move(replanner));
   }
   std::unique_ptr<Conductor> Conduct(const std::string& split, const plan::RouteModel& model,

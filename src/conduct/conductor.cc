@@ -31,7 +31,7 @@ Conductor::Conductor(net::Network& network, const plan::RouteModel& model,
       memories_(std::make_shared<RouteMemories>()),
       costs_(options_.route.kv_encoding, options_.prefill_tokens_per_s, options_.peers),
       peers_(options_.peers),
-      drafts_(model_.shape, model_.shape.next_layers > 0 || model_.drafter_layer.has_value(),
+      drafts_(model_.shape, model_.shape.mtp_layers > 0 || model_.drafter_layer.has_value(),
               options_.proposers, network.clock(), frame_times_),
       schedule_({.chunk_pages = options_.chunk_pages,
                  .frames_per_stage = options_.frames_per_stage,
@@ -105,7 +105,7 @@ int64_t Conductor::next_tick_ns() const {
     return queue_.waiting().empty() ? next_ns : std::min(next_ns, plans_.open_at_ns());
   }
   next_ns = std::min(next_ns, route_->client.next_tick_ns());
-  if (!queue_.running().empty()) next_ns = std::min(next_ns, heard_ns_ + options_.stall_ns);
+  if (!queue_.running().empty()) next_ns = std::min(next_ns, last_message_ns_ + options_.stall_ns);
   for (const auto& live : queue_.running()) {
     next_ns = std::min(next_ns, route_->search.NextTickNs(*live));
   }
@@ -142,7 +142,7 @@ void Conductor::SendAhead() {
   };
   if (std::ranges::any_of(queue_.running(), fills)) return;
   for (const auto& live : queue_.running()) {
-    while (route_->pipeline.MayGoAhead(*live)) {
+    while (route_->pipeline.MayDraftAhead(*live)) {
       std::vector<int32_t> drafts = drafts_.Ahead(*live, route_->client);
       live->chain.has_ended = drafts.empty();
       if (!drafts.empty()) route_->pipeline.SendAhead(*live, std::move(drafts));
@@ -223,7 +223,7 @@ void Conductor::OnMessage(const wire::NodeId& from, const wire::Message& message
 void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   // Late messages of an earlier route are ignored.
   if (holds.route != route_->client.id()) return;
-  heard_ns_ = NowNs();
+  last_message_ns_ = NowNs();
   // The message is about the transfer of a session, refuses a segment, or is the reply to a Begin
   // or to KV rows of a request.
   if (route_->sequence && route_->sequence->OnHolds(from, holds)) return;
@@ -234,7 +234,7 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
            other.phase != RequestPhase::kWaiting;
   });
   if (live == nullptr || !route_->client.IsStageOf(from, holds.stage)) return;
-  if (!holds.why.message().empty()) return OnLack(*live, holds);
+  if (!holds.why.message().empty()) return OnMissingRows(*live, holds);
   live->TakeHolds(holds);
   switch (live->phase) {
     case RequestPhase::kBeginning:
@@ -268,7 +268,7 @@ void Conductor::OnRefusal(const wire::Holds& holds) {
 }
 
 // A stage could not take KV rows, or not begin a text.
-void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
+void Conductor::OnMissingRows(LiveRequest& live, const wire::Holds& holds) {
   if (live.phase == RequestPhase::kFetching) return Follow(live, route_->search.GiveUp(live));
   const bool is_beginning = live.phase == RequestPhase::kBeginning;
   // Rows that only serve the next turn (KV sync) may be missing.
@@ -279,7 +279,7 @@ void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
 
 void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
   if (done.route != route_->client.id() || !route_->client.IsEndOfPath(from)) return;
-  heard_ns_ = NowNs();
+  last_message_ns_ = NowNs();
   // The whole message is checked before any of it is used; an invalid one breaks the route.
   Status checked = route_->pipeline.Check(done);
   if (!checked.ok()) {
@@ -288,12 +288,12 @@ void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t
   }
   const auto take = [this](const Segment& segment, const wire::SegmentResult& result,
                            std::span<const float> rows) { TakeResult(segment, result, rows); };
-  route_->pipeline.Take(done, arrived_ns != 0 ? arrived_ns : heard_ns_, take);
+  route_->pipeline.Take(done, arrived_ns != 0 ? arrived_ns : last_message_ns_, take);
 }
 
 void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   if (route_->sequence && route_->sequence->OnKvRows(from, rows)) {
-    heard_ns_ = NowNs();
+    last_message_ns_ = NowNs();
     return;
   }
   // Without a reply the node sends no more rows.

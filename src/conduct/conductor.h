@@ -190,7 +190,7 @@ class Conductor final : public engine::Generator {
   void OnMessage(const wire::NodeId& from, const wire::Message& message, int64_t arrived_ns);
   void OnHolds(const wire::NodeId& from, const wire::Holds& holds);
   void OnRefusal(const wire::Holds& holds);
-  void OnLack(LiveRequest& live, const wire::Holds& holds);
+  void OnMissingRows(LiveRequest& live, const wire::Holds& holds);
   void OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns);
   void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
   void TakeResult(const Segment& segment, const wire::SegmentResult& result,
@@ -235,9 +235,9 @@ class Conductor final : public engine::Generator {
   std::unique_ptr<OpenedRoute> route_;  // null while none is open
   wire::RouteId last_route_;
   engine::RequestId last_request_ = 0;
-  int64_t opened_ns_ = 0;   // when the route was opened
-  int64_t opening_ns_ = 0;  // how long it took until it was ready
-  int64_t heard_ns_ = 0;    // when a node last sent anything, or no message was expected
+  int64_t opened_ns_ = 0;        // when the route was opened
+  int64_t opening_ns_ = 0;       // how long it took until it was ready
+  int64_t last_message_ns_ = 0;  // when a node last sent anything, or no message was expected
   bool is_stepping_ = false;
 };
 

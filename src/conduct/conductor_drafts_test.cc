@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "conduct/cluster_for_test.h"
-#include "engine/known_proposers.h"
+#include "engine/oracle_proposers.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
@@ -20,12 +20,12 @@ using engine::DraftKind;
 constexpr uint32_t kFewTokens = 20;
 
 // The arguments of a request's callbacks.
-struct Told {
+struct AnswerRecord {
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
   std::vector<engine::TokenLogprob> top;
   engine::FinishReason reason = engine::FinishReason::kFailed;
-  bool operator==(const Told&) const = default;
+  bool operator==(const AnswerRecord&) const = default;
 };
 
 // Forbids a third of the tokens, others at each position.
@@ -35,64 +35,65 @@ void Edit(std::span<const int32_t> history, std::span<float> logits) {
   }
 }
 
-struct Asked {
+struct NamedRequest {
   std::string name;
   engine::Request request;
 };
 
-std::vector<Asked> Requests() {
-  std::vector<Asked> asked(5);
-  for (Asked& each : asked) {
+std::vector<NamedRequest> Requests() {
+  std::vector<NamedRequest> named(5);
+  for (NamedRequest& each : named) {
     each.request.max_tokens = 40;
     each.request.context_limit = 1000;
   }
-  asked[0].name = "greedy";
-  asked[1].name = "sampled";
-  asked[1].request.sampling.temperature = 1;
-  asked[1].request.sampling.seed = 5;
-  asked[1].request.sampling.repetition_penalty = 1.2F;
-  asked[1].request.sampling.logprobs = true;
-  asked[1].request.sampling.top_logprobs = 3;
-  asked[2].name = "edited";
-  asked[2].request.edit_logits = Edit;
-  asked[3].name = "edited and sampled";
-  asked[3].request = asked[1].request;
-  asked[3].request.edit_logits = Edit;
-  asked[4].name = "stopped";
-  asked[4].request.stop_tokens = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  return asked;
+  named[0].name = "greedy";
+  named[1].name = "sampled";
+  named[1].request.sampling.temperature = 1;
+  named[1].request.sampling.seed = 5;
+  named[1].request.sampling.repetition_penalty = 1.2F;
+  named[1].request.sampling.logprobs = true;
+  named[1].request.sampling.top_logprobs = 3;
+  named[2].name = "edited";
+  named[2].request.edit_logits = Edit;
+  named[3].name = "edited and sampled";
+  named[3].request = named[1].request;
+  named[3].request.edit_logits = Edit;
+  named[4].name = "stopped";
+  named[4].request.stop_tokens = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  return named;
 }
 
-Told TellAll(engine::Generator& generator, engine::Sequence& sequence, engine::Request request) {
-  Told told;
+AnswerRecord RunAndRecord(engine::Generator& generator, engine::Sequence& sequence,
+                          engine::Request request) {
+  AnswerRecord record;
   request.sequence = &sequence;
   request.on_token = [&](const engine::Delta& delta) {
-    told.tokens.push_back(delta.choice.id);
-    told.logprobs.push_back(delta.choice.logprob);
-    told.top.insert(told.top.end(), delta.choice.top.begin(), delta.choice.top.end());
+    record.tokens.push_back(delta.choice.id);
+    record.logprobs.push_back(delta.choice.logprob);
+    record.top.insert(record.top.end(), delta.choice.top.begin(), delta.choice.top.end());
   };
   request.on_finish = [&](const engine::Finish& finish) {
     EXPECT_TRUE(finish.status.ok());
-    told.reason = finish.reason;
+    record.reason = finish.reason;
     // Each token after the first is that of a step, or an accepted draft token.
     const engine::DraftCounts& drafts = finish.counts.drafts;
     const uint64_t counted = drafts.steps + drafts.accepted + 1;
-    EXPECT_EQ(counted, drafts.drafted > 0 ? told.tokens.size() : counted);
+    EXPECT_EQ(counted, drafts.drafted > 0 ? record.tokens.size() : counted);
     EXPECT_LE(drafts.accepted, drafts.drafted);
   };
   EXPECT_TRUE(generator.Submit(std::move(request)).ok());
   while (!generator.idle()) EXPECT_TRUE(generator.Step().ok());
-  return told;
+  return record;
 }
 
 // The answer of one machine without draft tokens.
-Told Plain(const std::vector<int32_t>& prompt, const engine::Request& request) {
+AnswerRecord Plain(const std::vector<int32_t>& prompt, const engine::Request& request) {
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
   engine::Scheduler scheduler(*whole, nullptr, clock);
   engine::Sequence sequence = scheduler.NewSequence();
   sequence.SetHistory(prompt);
-  return TellAll(scheduler, sequence, request);
+  return RunAndRecord(scheduler, sequence, request);
 }
 
 struct DraftCase {
@@ -105,7 +106,7 @@ class EveryDrafter : public testing::TestWithParam<DraftCase> {};
 TEST_P(EveryDrafter, GivesTheSameAnswers) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
   for (const uint32_t right : {100, 60, 0}) {
-    engine::KnowingProposers proposers(right);
+    engine::OracleProposers proposers(right);
     TestCluster cluster(4, uint64_t{1} << 26, stage::StageOptions{.proposers = [&](auto&) {
                           return proposers.Another();
                         }});
@@ -114,16 +115,16 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
     options.direct_tokens = kFewTokens;
     const auto conductor = cluster.ConductDrafting(GetParam().split, options);
     ASSERT_TRUE(conductor->Open().ok());
-    for (Asked& asked : Requests()) {
-      const Told expected = Plain(prompt, asked.request);
+    for (NamedRequest& named : Requests()) {
+      const AnswerRecord expected = Plain(prompt, named.request);
       std::vector<int32_t> text = prompt;
       text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-      proposers.Foresee(text);
-      asked.request.draft = {.kind = GetParam().kind, .most = 4};
+      proposers.AddText(text);
+      named.request.draft = {.kind = GetParam().kind, .most = 4};
       engine::Sequence sequence = conductor->NewSequence();
       sequence.SetHistory(prompt);
-      EXPECT_EQ(TellAll(*conductor, sequence, asked.request), expected)
-          << asked.name << " " << right;
+      EXPECT_EQ(RunAndRecord(*conductor, sequence, named.request), expected)
+          << named.name << " " << right;
       EXPECT_EQ(sequence.tokens(), text);
     }
   }
@@ -131,8 +132,8 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
 
 // An answer with draft tokens leaves the same KV rows as one without, even if they were sent to the
 // prefill path.
-TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
-  engine::KnowingProposers proposers(60);
+TEST_P(EveryDrafter, IsContinuedInTheNextTurn) {
+  engine::OracleProposers proposers(60);
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -147,11 +148,11 @@ TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
   sequence.SetHistory(text);
   for (uint64_t turn = 1; turn <= 2; ++turn) {
     request.draft = {};
-    const Told expected = Plain(text, request);
+    const AnswerRecord expected = Plain(text, request);
     text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-    proposers.Foresee(text);
+    proposers.AddText(text);
     request.draft = {.kind = GetParam().kind, .most = 4};
-    EXPECT_EQ(TellAll(*conductor, sequence, request), expected) << turn;
+    EXPECT_EQ(RunAndRecord(*conductor, sequence, request), expected) << turn;
     for (const int32_t token : model::RandomTokens(30, 298, turn)) {
       text.push_back(token);
       sequence.Append(token);
@@ -162,7 +163,7 @@ TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
 // Draft tokens of constrained answers are checked, too.
 TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
-  engine::KnowingProposers proposers;
+  engine::OracleProposers proposers;
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -177,9 +178,9 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
     logits[3] = -1e9F;
   };
   std::vector<int32_t> text = prompt;
-  const Told expected = Plain(prompt, request);
+  const AnswerRecord expected = Plain(prompt, request);
   text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-  proposers.Foresee(text);
+  proposers.AddText(text);
   request.draft = {.kind = GetParam().kind, .most = 4};
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(prompt);
@@ -191,9 +192,9 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
 }
 
 // A node fails while frames of draft tokens are in flight, and others take over.
-TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
+TEST_P(EveryDrafter, ContinuesOnOtherNodesWithTheSameAnswer) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
-  engine::KnowingProposers proposers(80);
+  engine::OracleProposers proposers(80);
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -206,10 +207,10 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
   engine::Request request;
   request.max_tokens = 40;
   request.context_limit = 1000;
-  const Told expected = Plain(prompt, request);
+  const AnswerRecord expected = Plain(prompt, request);
   std::vector<int32_t> text = prompt;
   text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
-  proposers.Foresee(text);
+  proposers.AddText(text);
   request.draft = {.kind = GetParam().kind, .most = 4};
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(prompt);
@@ -230,8 +231,8 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
 }
 
 // Draft tokens take no memory from other requests, and preempted requests give the same answers.
-TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
-  engine::KnowingProposers proposers(80);
+TEST_P(EveryDrafter, WithLittleMemoryAndOtherRequests) {
+  engine::OracleProposers proposers(80);
   TestCluster cluster(4, uint64_t{640} << 10,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -252,12 +253,12 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
     expected[i] = Plain(prompt, request).tokens;
     std::vector<int32_t> text = prompt;
     text.insert(text.end(), expected[i].begin(), expected[i].end());
-    proposers.Foresee(text);
+    proposers.AddText(text);
     sequences[i].SetHistory(prompt);
     request.draft = {.kind = GetParam().kind, .most = 4};
     request.sequence = &sequences[i];
-    request.on_token = [&told = tokens[i]](const engine::Delta& delta) {
-      told.push_back(delta.choice.id);
+    request.on_token = [&record = tokens[i]](const engine::Delta& delta) {
+      record.push_back(delta.choice.id);
     };
     request.on_finish = [](const engine::Finish& finish) {
       EXPECT_TRUE(finish.status.ok()) << finish.status.error().message();
@@ -271,17 +272,16 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
 INSTANTIATE_TEST_SUITE_P(
     OfRoutes, EveryDrafter,
     testing::Values(
-        DraftCase{"0:out", DraftKind::kNgram}, DraftCase{"0:out", DraftKind::kNextTokens},
+        DraftCase{"0:out", DraftKind::kNgram}, DraftCase{"0:out", DraftKind::kMtp},
         DraftCase{"0:out", DraftKind::kModel}, DraftCase{"0:1,2:out", DraftKind::kNgram},
-        DraftCase{"0:1,2:out", DraftKind::kNextTokens}, DraftCase{"0:1,2:out", DraftKind::kModel},
+        DraftCase{"0:1,2:out", DraftKind::kMtp}, DraftCase{"0:1,2:out", DraftKind::kModel},
         DraftCase{"0:0,1:1,2:2,3:out", DraftKind::kModel},
-        DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens},
-        DraftCase{"a+b=0:out", DraftKind::kNextTokens},
+        DraftCase{"b=0:1,a=2:out", DraftKind::kMtp}, DraftCase{"a+b=0:out", DraftKind::kMtp},
         DraftCase{"a=0:1,b=2:out decode c=0:1,d=2:out", DraftKind::kModel},
-        DraftCase{"a=0:1,b=2:out decode b=0:1,a=2:out", DraftKind::kNextTokens},
+        DraftCase{"a=0:1,b=2:out decode b=0:1,a=2:out", DraftKind::kMtp},
         DraftCase{"a=0:2,b=3:out decode a=0:1,c=2:out", DraftKind::kNgram},
         DraftCase{"a=0:1,b=2:out decode c", DraftKind::kModel},
-        DraftCase{"a=0:1,b+c=2:out", DraftKind::kNextTokens}));
+        DraftCase{"a=0:1,b+c=2:out", DraftKind::kMtp}));
 
 }  // namespace
 }  // namespace aster::conduct

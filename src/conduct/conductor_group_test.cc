@@ -201,7 +201,7 @@ TEST(OwnersGroup, TheMostUsedExpertsAreOnAllNodes) {
   engine::Sequence second = group.NewSequence();
   second.SetHistory(tokens);
   EXPECT_EQ(Answer(group, second, Sampled(8)), expected);
-  // The node that leads counts for both, and a group computes all rows in every layer.
+  // The leader counts for both, and a group computes all rows in every layer.
   EXPECT_LE(use->choices(), choices + rows * plan::kTestLayers * used);
   const auto has_them = [&] {
     const auto routes = cluster.node(1).Snapshot();

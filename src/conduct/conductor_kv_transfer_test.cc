@@ -17,9 +17,9 @@ namespace aster::conduct {
 namespace {
 
 // The same requests on one machine and on nodes.
-class Twins {
+class ComparedGenerators {
  public:
-  Twins(engine::Generator& there, engine::Generator& here)
+  ComparedGenerators(engine::Generator& there, engine::Generator& here)
       : there_(there),
         here_(here),
         there_sequence_(there.NewSequence()),
@@ -75,17 +75,17 @@ TEST_P(EveryKvTransfer, GivesTheSameBits) {
   const auto conductor = cluster.Conduct(GetParam());
   ASSERT_TRUE(conductor->Open().ok());
   EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler_, tokens));
-  Twins twins(*conductor, scheduler_);
-  twins.SetHistory(tokens);
-  twins.Answer(Asking(50, 1));
+  ComparedGenerators compared(*conductor, scheduler_);
+  compared.SetHistory(tokens);
+  compared.Answer(Asking(50, 1));
   // The next turn, once short and once long, and a rewind.
-  twins.Append(std::span(tokens).first(24));
-  twins.Answer(Asking(20, 2));
-  twins.Append(std::span(tokens).first(400));
-  twins.Answer(Asking(20, 3));
-  twins.Rewind(300);
-  twins.Append(std::span(tokens).subspan(17, 200));
-  twins.Answer(Asking(20, 4));
+  compared.Append(std::span(tokens).first(24));
+  compared.Answer(Asking(20, 2));
+  compared.Append(std::span(tokens).first(400));
+  compared.Answer(Asking(20, 3));
+  compared.Rewind(300);
+  compared.Append(std::span(tokens).subspan(17, 200));
+  compared.Answer(Asking(20, 4));
   // Held rows are not computed again: all but those of the first text, and of removed tokens.
   EXPECT_GT(conductor->counters().cached_tokens, 1500u);
   EXPECT_LT(conductor->counters().prefill_tokens, 700u + 24 + 400 + 200 + 700 + 300);
@@ -99,9 +99,9 @@ TEST_P(EveryKvTransfer, EditedLogitsAndLogitsOfARequest) {
   request.edit_logits = [](std::span<const int32_t> history, std::span<float> logits) {
     logits[history.size() % kTestVocab] = std::numeric_limits<float>::max();
   };
-  Twins twins(*conductor, scheduler_);
-  twins.SetHistory(tokens);
-  twins.Answer(request);
+  ComparedGenerators compared(*conductor, scheduler_);
+  compared.SetHistory(tokens);
+  compared.Answer(request);
 }
 
 // Several at once: stages decode answers by themselves while prompts are computed, and stop when
@@ -110,12 +110,12 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
   Random random(7);
-  struct Visitor {
+  struct Client {
     engine::Sequence sequence;
     std::vector<int32_t> answer;
     bool is_cancelled = false;
   };
-  std::vector<std::unique_ptr<Visitor>> visitors;
+  std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::vector<int32_t>> expected;
   for (uint64_t i = 0; i < 12; ++i) {
     const uint32_t length = 1 + static_cast<uint32_t>(random.NextBelow(500));
@@ -128,30 +128,30 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
     engine::Sequence here = scheduler_.NewSequence();
     here.SetHistory(tokens);
     expected.push_back(Answer(scheduler_, here, request));
-    visitors.push_back(std::make_unique<Visitor>(Visitor{conductor->NewSequence(), {}}));
-    Visitor& visitor = *visitors.back();
-    visitor.sequence.SetHistory(tokens);
-    request.sequence = &visitor.sequence;
+    clients.push_back(std::make_unique<Client>(Client{conductor->NewSequence(), {}}));
+    Client& client = *clients.back();
+    client.sequence.SetHistory(tokens);
+    request.sequence = &client.sequence;
     const bool is_cut = i % 4 == 3;
     request.on_token = [&, is_cut](const engine::Delta& delta) {
-      visitor.answer.push_back(delta.choice.id);
-      if (!is_cut || visitor.answer.size() != 3) return;
-      visitor.is_cancelled = true;
+      client.answer.push_back(delta.choice.id);
+      if (!is_cut || client.answer.size() != 3) return;
+      client.is_cancelled = true;
       conductor->Cancel(delta.id);
     };
     ASSERT_TRUE(conductor->Submit(std::move(request)).ok());
     static_cast<void>(conductor->Step());
   }
   while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
-  for (size_t i = 0; i < visitors.size(); ++i) {
+  for (size_t i = 0; i < clients.size(); ++i) {
     std::vector<int32_t> whole = expected[i];
-    if (visitors[i]->is_cancelled) whole.resize(3);
-    EXPECT_EQ(visitors[i]->answer, whole) << "visitor " << i;
+    if (clients[i]->is_cancelled) whole.resize(3);
+    EXPECT_EQ(clients[i]->answer, whole) << "client " << i;
     // The next request continues after a cancelled one.
-    if (!visitors[i]->is_cancelled) continue;
+    if (!clients[i]->is_cancelled) continue;
     engine::Sequence here = scheduler_.NewSequence();
-    here.SetHistory(visitors[i]->sequence.tokens());
-    EXPECT_EQ(Answer(*conductor, visitors[i]->sequence, Asking(10, i)),
+    here.SetHistory(clients[i]->sequence.tokens());
+    EXPECT_EQ(Answer(*conductor, clients[i]->sequence, Asking(10, i)),
               Answer(scheduler_, here, Asking(10, i)));
   }
 }
@@ -176,14 +176,14 @@ TEST(KvTransfer, AWindowIsTheWindowHere) {
   options.route.memory = memory;
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c", options);
   const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
-  Twins twins(*conductor, scheduler);
-  twins.SetHistory(tokens);
-  twins.Answer(Asking(150, 1));
-  twins.Append(std::span(tokens).first(200));
-  twins.Answer(Asking(10, 2));
-  twins.Rewind(500);
-  twins.Append(std::span(tokens).first(10));
-  twins.Answer(Asking(10, 3));
+  ComparedGenerators compared(*conductor, scheduler);
+  compared.SetHistory(tokens);
+  compared.Answer(Asking(150, 1));
+  compared.Append(std::span(tokens).first(200));
+  compared.Answer(Asking(10, 2));
+  compared.Rewind(500);
+  compared.Append(std::span(tokens).first(10));
+  compared.Answer(Asking(10, 3));
 }
 
 // No node is sent rows that it has already.
@@ -215,7 +215,7 @@ TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
 
 // The front end prefills in its own process, more than may be in flight at once; and the rows
 // return to it where another node has decoded.
-TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
+TEST(KvTransfer, AFrontEndStageSendsAndReceivesMoreThanMayBeInFlight) {
   const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
@@ -234,16 +234,16 @@ TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   Conductor conductor(cluster.front(), plan::TestModel::Get().route_model(), nullptr, plan, options,
                       nullptr, &own);
   ASSERT_TRUE(conductor.Open().ok());
-  Twins twins(conductor, scheduler);
-  twins.SetHistory(tokens);
-  twins.Answer(Asking(8, 1));
+  ComparedGenerators compared(conductor, scheduler);
+  compared.SetHistory(tokens);
+  compared.Answer(Asking(8, 1));
   EXPECT_EQ(conductor.counters().transferred_prompts, 1u);
-  twins.Append(model::RandomTokens(700, kTestVocab, 2));
-  twins.Answer(Asking(8, 2));
+  compared.Append(model::RandomTokens(700, kTestVocab, 2));
+  compared.Answer(Asking(8, 2));
   EXPECT_EQ(conductor.counters().replans, 0u);
 }
 
-TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
+TEST(KvTransfer, AShortTurnPrefillsOnlyItsOwnTokens) {
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
   engine::Sequence sequence = conductor->NewSequence();
@@ -258,7 +258,7 @@ TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
 // KV rows are exported from one topology and imported into another, and on one machine.
 class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
-TEST_P(RowsThatMove, AreGoneOnFrom) {
+TEST_P(RowsThatMove, AreContinued) {
   const std::vector<int32_t> tokens = model::RandomTokens(600, kTestVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;

@@ -139,7 +139,7 @@ TEST_F(KvWire, WhatIsKeptIsExactOrNotKept) {
   EXPECT_FALSE(small->ImportRows(sequence, {}).ok());
 }
 
-TEST_F(KvWire, AnEncodingThatNobodyHasIsRefused) {
+TEST_F(KvWire, AnUnknownEncodingIsRefused) {
   ConductorOptions options = Small();
   options.route.kv_encoding = wire::RowEncoding::kBf16;
   const auto conductor = cluster_.Conduct("a decode b", options);

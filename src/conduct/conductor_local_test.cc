@@ -131,13 +131,14 @@ class ScriptedStages final : public stage::LocalStages {
 
 class ConductorLocalTest : public testing::Test {
  protected:
-  struct Asked {
+  struct SubmittedRequest {
     engine::Sequence sequence;
     std::vector<int32_t> tokens = {};
     std::optional<engine::Finish> finish = {};
   };
-  Asked& Ask(size_t prompt, uint64_t tokens) {
-    Asked& asked = *asked_.emplace_back(std::make_unique<Asked>(conductor_.NewSequence()));
+  SubmittedRequest& Ask(size_t prompt, uint64_t tokens) {
+    SubmittedRequest& asked =
+        *asked_.emplace_back(std::make_unique<SubmittedRequest>(conductor_.NewSequence()));
     asked.sequence.SetHistory(model::RandomTokens(prompt, 298));
     engine::Request request;
     request.sequence = &asked.sequence;
@@ -151,7 +152,7 @@ class ConductorLocalTest : public testing::Test {
     while (!conductor_.idle()) ASSERT_TRUE(conductor_.Step().ok());
   }
 
-  static ConductorOptions TwoAtATime() {
+  static ConductorOptions TwoRunningRequests() {
     ConductorOptions options;
     options.max_running = 2;
     return options;
@@ -159,15 +160,18 @@ class ConductorLocalTest : public testing::Test {
 
   LoopbackNetwork network_;
   ScriptedStages stages_{network_};
-  std::vector<std::unique_ptr<Asked>> asked_;
-  Conductor conductor_{network_,     plan::TestModel::Get().route_model(),
-                       nullptr,      TestPlan("a", 1),
-                       TwoAtATime(), nullptr,
+  std::vector<std::unique_ptr<SubmittedRequest>> asked_;
+  Conductor conductor_{network_,
+                       plan::TestModel::Get().route_model(),
+                       nullptr,
+                       TestPlan("a", 1),
+                       TwoRunningRequests(),
+                       nullptr,
                        &stages_};
 };
 
 TEST_F(ConductorLocalTest, AnswersWithTheStagesOfItsOwnProcess) {
-  const Asked& asked = Ask(10, 4);
+  const SubmittedRequest& asked = Ask(10, 4);
   Run();
   EXPECT_THAT(asked.tokens, ElementsAre(10, 11, 12, 13));
   EXPECT_EQ(asked.finish->reason, engine::FinishReason::kLength);
@@ -180,7 +184,7 @@ TEST_F(ConductorLocalTest, ARefusedSegmentIsBegunAgain) {
     return std::exchange(is_first, false) ? Status(FailedPrecondition("it holds another text"))
                                           : Ok();
   };
-  const Asked& asked = Ask(300, 2);
+  const SubmittedRequest& asked = Ask(300, 2);
   Run();
   EXPECT_THAT(asked.tokens, ElementsAre(300 % 298, 301 % 298));
   EXPECT_EQ(conductor_.counters().refused, 1u);
@@ -191,7 +195,7 @@ TEST_F(ConductorLocalTest, ARequestThatIsRefusedAgainAndAgainFails) {
   stages_.refuse = [](const wire::WorkSegment&) {
     return FailedPrecondition("it holds another text");
   };
-  const Asked& asked = Ask(10, 2);
+  const SubmittedRequest& asked = Ask(10, 2);
   Run();
   EXPECT_THAT(asked.finish->status.error().message(), HasSubstr("another text"));
 }
@@ -204,8 +208,8 @@ TEST_F(ConductorLocalTest, TheYoungestRequestIsPreemptedWhereMemoryIsShort) {
                ? Status(ResourceExhausted("there is no page left"))
                : Ok();
   };
-  const Asked& oldest = Ask(10, 3);
-  const Asked& youngest = Ask(20, 3);
+  const SubmittedRequest& oldest = Ask(10, 3);
+  const SubmittedRequest& youngest = Ask(20, 3);
   Run();
   EXPECT_EQ(conductor_.counters().preempted, 1u);
   EXPECT_THAT(oldest.tokens, ElementsAre(10, 11, 12));
@@ -221,8 +225,8 @@ TEST_F(ConductorLocalTest, RequestsThatOneFrameRefusesAreBothAnswered) {
                ? Status(ResourceExhausted("there is no page left"))
                : Ok();
   };
-  const Asked& oldest = Ask(10, 3);
-  const Asked& youngest = Ask(20, 3);
+  const SubmittedRequest& oldest = Ask(10, 3);
+  const SubmittedRequest& youngest = Ask(20, 3);
   Run();
   EXPECT_EQ(conductor_.counters().preempted, 1u);
   EXPECT_THAT(oldest.tokens, ElementsAre(10, 11, 12));
@@ -233,7 +237,7 @@ TEST_F(ConductorLocalTest, RequestsThatOneFrameRefusesAreBothAnswered) {
 TEST_F(ConductorLocalTest, ARequestThatIsCancelledWhileItBeginsIsFreedOnTheStages) {
   Ask(10, 3);
   Run();
-  const Asked& asked = Ask(20, 3);
+  const SubmittedRequest& asked = Ask(20, 3);
   stages_.says_holds = false;
   while (stages_.begun.size() < 2) ASSERT_TRUE(conductor_.Step().ok());
   conductor_.Cancel(2);
@@ -253,7 +257,7 @@ TEST_F(ConductorLocalTest, SequencesThatNoRequestHasAreEvictedFirst) {
     return std::exchange(is_first, false) ? Status(ResourceExhausted("there is no page left"))
                                           : Ok();
   };
-  const Asked& asked = Ask(20, 3);
+  const SubmittedRequest& asked = Ask(20, 3);
   Run();
   EXPECT_EQ(conductor_.counters().preempted, 0u);
   EXPECT_THAT(asked.tokens, ElementsAre(20, 21, 22));
@@ -264,14 +268,14 @@ TEST_F(ConductorLocalTest, ARequestThatIsAloneAndDoesNotFitFails) {
   stages_.refuse = [](const wire::WorkSegment&) {
     return ResourceExhausted("there is no page left");
   };
-  const Asked& asked = Ask(10, 3);
+  const SubmittedRequest& asked = Ask(10, 3);
   Run();
   EXPECT_EQ(asked.finish->status.error().code(), Code::kResourceExhausted);
 }
 
 TEST_F(ConductorLocalTest, StagesThatAreSilentForLongBreakTheRoute) {
   stages_.is_silent = true;
-  const Asked& asked = Ask(10, 3);
+  const SubmittedRequest& asked = Ask(10, 3);
   Run();
   EXPECT_EQ(asked.finish->status.error().code(), Code::kDeadlineExceeded);
   EXPECT_THAT(asked.finish->status.error().message(), HasSubstr("300 s"));

@@ -119,7 +119,7 @@ TEST(GpusOfAGroup, AnswerSeveralAtOnce) {
 
 // Which node of a group loses its GPU, and after how many batches: one has several for a token.
 struct LossInGroup {
-  bool leads;
+  bool is_leader;
   uint64_t batches;
 };
 class LostGpuInAGroup : public testing::TestWithParam<LossInGroup> {};
@@ -128,14 +128,14 @@ TEST_P(LostGpuInAGroup, TheNodeGoesOnWithItsProcessor) {
   // Each GPU takes some time for the columns that the others wait for.
   const engine::FakeGpuPlan loses = {.batches = GetParam().batches, .looks = 2};
   const engine::FakeGpuPlan lasts = {.looks = 1};
-  stage::GpuSliceSource first(GetParam().leads ? loses : lasts, /*layers=*/2);
-  stage::GpuSliceSource second(GetParam().leads ? lasts : loses, /*layers=*/2);
+  stage::GpuSliceSource first(GetParam().is_leader ? loses : lasts, /*layers=*/2);
+  stage::GpuSliceSource second(GetParam().is_leader ? lasts : loses, /*layers=*/2);
   TwoNodes nodes("2*a+b=0:out", first, second);
   ExpectTheAnswerOfOneMachine(nodes.conductor());
   const bool is_lost = GetParam().batches != engine::kUnlimited;
   EXPECT_EQ(nodes.conductor().counters().replans, is_lost ? 1u : 0u) << nodes.why();
-  EXPECT_EQ((GetParam().leads ? first : second).without_gpu, is_lost ? 1 : 0);
-  EXPECT_EQ((GetParam().leads ? second : first).without_gpu, 0);
+  EXPECT_EQ((GetParam().is_leader ? first : second).without_gpu, is_lost ? 1 : 0);
+  EXPECT_EQ((GetParam().is_leader ? second : first).without_gpu, 0);
 }
 
 // While it prefills, and while it decodes; and never.

@@ -289,7 +289,7 @@ void Conductor::Remove(LiveRequest& live) {
   counters_.cached_tokens += removed->request.counts().cached;
   counters_.replayed_tokens += removed->request.counts().replayed;
   // Comes last, as the callback may submit another request.
-  removed->request.TellFinish(NowNs());
+  removed->request.ReportFinish(NowNs());
 }
 
 void Conductor::TracePhase(const LiveRequest& live, const char* name) {

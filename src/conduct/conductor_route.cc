@@ -64,8 +64,8 @@ void Conductor::OpenRoute() {
   } else {
     costs_.OpenRoute({}, {});
   }
-  heard_ns_ = opened_ns_ = NowNs();
-  if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan(), heard_ns_);
+  last_message_ns_ = opened_ns_ = NowNs();
+  if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan(), last_message_ns_);
 }
 
 void Conductor::CloseRoute(const Error& why) {
@@ -123,8 +123,8 @@ void Conductor::CheckStall() {
     return live->in_flight > 0 || live->phase == RequestPhase::kBeginning ||
            live->phase == RequestPhase::kSyncing || live->lacks_last_token();
   });
-  if (route_->pipeline.empty() && !is_awaited) heard_ns_ = NowNs();
-  if (NowNs() - heard_ns_ < options_.stall_ns) return;
+  if (route_->pipeline.empty() && !is_awaited) last_message_ns_ = NowNs();
+  if (NowNs() - last_message_ns_ < options_.stall_ns) return;
   route_->client.Break(
       Error(Code::kDeadlineExceeded,
             fmt::format("the route is stalled: no node that has work has answered for {} s",
@@ -173,7 +173,7 @@ void Conductor::FailWaiting(const Error& why) {
     TracePhase(*live, nullptr);
     live->request.End(engine::FinishReason::kFailed, why);
     ++counters_.finished;
-    live->request.TellFinish(NowNs());
+    live->request.ReportFinish(NowNs());
   }
 }
 

@@ -23,7 +23,7 @@ engine::Request AskingToSearch(uint64_t tokens) {
 }
 
 // No timeout is short enough to fail on a slow machine.
-ConductorOptions Patient() {
+ConductorOptions LongTimeouts() {
   ConductorOptions options;
   options.ask_ns = 60 * kNsPerSecond;
   options.fetch_silence_ns = 60 * kNsPerSecond;
@@ -49,7 +49,7 @@ class Failover : public testing::Test {
       plan::TestModel::Get().Make(stage.slice, {});
     }
     const auto conductor =
-        cluster.Conduct(before, Patient(),
+        cluster.Conduct(before, LongTimeouts(),
                         [&](const plan::Plan&, std::span<const wire::NodeId>,
                             const Error&) -> Result<plan::Plan> { return TestPlan(after, 4); });
     const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
@@ -87,7 +87,7 @@ TEST_F(Failover, TheDecodeNodeDiesAndAPrefillNodeDecodesWithItsOwnRowsAndTheOthe
   EXPECT_GE(fetched_, 896u);
 }
 
-TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesSplitTheLayersAnew) {
+TEST_F(Failover, TheDecodeNodeDiesAndThePrefillNodesSplitTheLayersAgain) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 2, "a=0:0,b=1:out"), kNothingButTheTail);
   EXPECT_GE(fetched_, 896u);
 }
@@ -101,7 +101,7 @@ TEST_F(Failover, APrefillNodeDiesAndItsRowsGoBackFromTheDecodeNode) {
   EXPECT_LE(ComputedAgain("a=0:1,b=2:out decode c", 1, "a=0:1,c=2:out"), kNothingButTheTail);
 }
 
-TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
+TEST_F(Failover, RowsThatNoNodeHasAreComputedAgain) {
   // b's layers are lost with it, and no other node has them: all is computed again.
   EXPECT_GE(ComputedAgain("a=0:1,b=2:out", 1, "a=0:1,c=2:out"), 900u);
   EXPECT_EQ(fetched_, 0u);
@@ -113,7 +113,7 @@ class ClusterCache : public testing::Test {
   std::vector<int32_t> tokens_ = model::RandomTokens(700, kTestVocab);
 
   ConductorOptions WithPeers(size_t count) {
-    ConductorOptions options = Patient();
+    ConductorOptions options = LongTimeouts();
     options.peers = [count] {
       std::vector<KvPeer> peers;
       for (const plan::PlanNode& node : plan::TestNodes(count)) peers.push_back({.node = node});
@@ -146,7 +146,7 @@ TEST_F(ClusterCache, ANodeOfNoRouteSendsItsRows) {
   EXPECT_GT(second.fetched().begin()->second.bytes, 0u);
 }
 
-TEST_F(ClusterCache, WindowsTravelToo) {
+TEST_F(ClusterCache, RowsOfWindowsAreFetchedToo) {
   TestCluster cluster(4);
   ConductorOptions options = WithPeers(4);
   options.route.memory = {.window = 200, .sinks = 4};
@@ -171,7 +171,7 @@ TEST_F(ClusterCache, WindowsTravelToo) {
   EXPECT_EQ(second.counters().fetches_given_up, 0u);
 }
 
-TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
+TEST_F(ClusterCache, RowsThatAreSlowerToFetchAreComputed) {
   TestCluster cluster(4);
   {
     const auto first = cluster.Conduct("d");
@@ -228,7 +228,7 @@ class LatePeer {
 };
 
 // Another node has the text: its rows are fetched meanwhile, and the late reply changes nothing.
-TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
+TEST_F(ClusterCache, ASilentNodeIsNotWaitedFor) {
   TestCluster cluster(4);
   {
     const auto first = cluster.Conduct("d");
@@ -269,7 +269,7 @@ TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
 TEST_F(ClusterCache, ANodeThatCannotBeOnARouteIsNamedWithBothVersions) {
   TestCluster cluster(4);
   cluster.hub().LimitProtocol(plan::TestNode(2), wire::kInstanceProtocol);
-  const auto conductor = cluster.Conduct("a=0:1,b=2:out", Patient());
+  const auto conductor = cluster.Conduct("a=0:1,b=2:out", LongTimeouts());
   const Status opened = conductor->Open();
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().message().find("speaks protocol 2, and routes need 3"),

@@ -119,14 +119,14 @@ Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine
 // Steps until `is_done`, the route breaks, or its nodes stall.
 Status Conductor::TransferUntil(FunctionRef<bool()> is_done) {
   const wire::RouteId route = route_->client.id();
-  heard_ns_ = NowNs();
+  last_message_ns_ = NowNs();
   while (!is_done()) {
     Tick();
     if (!route_ || route_->client.id() != route || !route_->sequence) {
       return Error(Code::kUnavailable, "a node failed while KV rows were sent: try again");
     }
     if (!route_->sequence->status().ok()) break;
-    if (NowNs() - heard_ns_ >= options_.stall_ns) {
+    if (NowNs() - last_message_ns_ >= options_.stall_ns) {
       return Error(Code::kDeadlineExceeded,
                    fmt::format("the transfer of KV rows is stalled: no node has answered for {} s",
                                options_.stall_ns / kNsPerSecond));

@@ -196,7 +196,7 @@ TEST(Conductor, ANodeThatCannotLoadIsTheOneThatFails) {
   }
 }
 
-TEST(Conductor, OldNewsDoNotBreakANewRoute) {
+TEST(Conductor, StaleMessagesDoNotBreakANewRoute) {
   TestCluster cluster(1);
   cluster.Start();
   RouteClient route(cluster.front(), plan::TestModel::Get().route_model(),
@@ -227,7 +227,7 @@ TEST(Conductor, LayersOfTwoRoutesAreCountedOnce) {
   EXPECT_EQ(stages[0].is_counted + stages[1].is_counted, 1);
 }
 
-TEST(Conductor, GoesOnElsewhereAndSaysTheSame) {
+TEST(Conductor, ContinuesOnOtherNodesWithTheSameText) {
   const std::vector<int32_t> tokens = model::RandomTokens(150, 298);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
@@ -253,7 +253,7 @@ TEST(Conductor, GoesOnElsewhereAndSaysTheSame) {
   EXPECT_EQ(conductor->counters().replans, 1u);
 }
 
-TEST(Conductor, AnotherPlanInTheMiddleSaysTheSame) {
+TEST(Conductor, AnotherPlanInTheMiddleGivesTheSameText) {
   TestCluster cluster(3);
   std::string next = "c=0:out";
   const auto conductor =

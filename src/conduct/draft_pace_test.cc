@@ -155,7 +155,7 @@ TEST(DraftPace, FramesInFlightGainWhatTheModelSays) {
 }
 
 // As in a mixture of experts: two rows in a frame do not pay, and many do.
-TEST(DraftPace, ManyRowsAreTriedWhereTheSecondIsDear) {
+TEST(DraftPace, ManyRowsAreTriedWhereTheSecondIsExpensive) {
   const Line line{.stages = 2, .row_share = 0.15, .second_share = 0.5};
   const FrameTimes times = line.Times();
   const double plain = TokensPerNs({}, 0.9, times.Of(1), 0);

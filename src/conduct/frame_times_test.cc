@@ -36,7 +36,7 @@ TEST(FrameTimes, AreInterpolatedBetweenNumbersOfRows) {
   EXPECT_EQ(times.Of(7).slowest_ns, 220);
 }
 
-TEST(FrameTimes, ADearSecondRowSaysNothingOfManyRows) {
+TEST(FrameTimes, AnExpensiveSecondRowSaysNothingOfManyRows) {
   FrameTimes times;
   times.Learn(1, Hops(100, 200), 300);
   times.Learn(2, Hops(170, 340), 510);
@@ -47,7 +47,7 @@ TEST(FrameTimes, ADearSecondRowSaysNothingOfManyRows) {
   EXPECT_EQ(times.Of(5).slowest_ns, 360 + 160.0 / 3);
 }
 
-TEST(FrameTimes, OneThatWasHeldUpCountsForNothing) {
+TEST(FrameTimes, AnOutlierIsIgnored) {
   FrameTimes times;
   for (int i = 0; i < 4; ++i) times.Learn(1, Hops(100, 100), 250);
   times.Learn(1, Hops(90000, 100), 90150);

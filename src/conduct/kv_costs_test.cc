@@ -11,7 +11,7 @@
 namespace aster::conduct {
 namespace {
 
-TEST(KvCosts, WhatWasSeenIsTrueRatherThanWhatWasPlanned) {
+TEST(KvCosts, MeasuredRatesReplacePlannedOnes) {
   KvCosts costs(wire::RowEncoding::kF32, /*planned_tokens_per_s=*/100, [] {
     return std::vector<KvPeer>{{.node = plan::TestNodes(1)[0], .bytes_per_s = 5e6}};
   });

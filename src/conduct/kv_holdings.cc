@@ -24,7 +24,7 @@ void KvHoldings::Take(const wire::NodeId& node, const wire::FoundKv& found) {
   }
 }
 
-void KvHoldings::Lose(const wire::NodeId& node) {
+void KvHoldings::MarkUnreachable(const wire::NodeId& node) {
   silent_.erase(node);
   lengths_.erase(node);
 }
@@ -60,35 +60,36 @@ wire::NodeId KvHoldings::SourceOf(uint32_t layer, uint32_t length, const wire::N
   return *best;
 }
 
-KvSources KvHoldings::Choose(std::span<const KvWant> wants, uint32_t goal, const RateOf& rate_of,
+KvSources KvHoldings::Choose(std::span<const KvDestination> destinations, uint32_t goal,
+                             const RateOf& rate_of,
                              const std::function<double(kv::LayerRange)>& bytes_of) const {
   KvSources sources{.end = goal, .fetches = {}};
   uint32_t held = goal;
-  for (const KvWant& want : wants) {
-    held = std::min(held, want.held);
-    for (uint32_t layer = want.layers.begin; layer < want.layers.end; ++layer) {
-      sources.end = std::min(sources.end, std::max(want.held, MostOf(layer)));
+  for (const KvDestination& destination : destinations) {
+    held = std::min(held, destination.held);
+    for (uint32_t layer = destination.layers.begin; layer < destination.layers.end; ++layer) {
+      sources.end = std::min(sources.end, std::max(destination.held, MostOf(layer)));
     }
   }
   // Nodes send full pages; a stage's own rows may end within one.
   sources.end = sources.end / kernels::kPagePositions * kernels::kPagePositions;
   if (sources.end <= held) return {};
   std::map<wire::NodeId, double> leaving;  // bytes
-  for (size_t i = 0; i < wants.size(); ++i) {
-    const KvWant& want = wants[i];
-    if (want.held >= sources.end) continue;
+  for (size_t i = 0; i < destinations.size(); ++i) {
+    const KvDestination& destination = destinations[i];
+    if (destination.held >= sources.end) continue;
     const size_t first = sources.fetches.size();
-    for (uint32_t layer = want.layers.begin; layer < want.layers.end; ++layer) {
+    for (uint32_t layer = destination.layers.begin; layer < destination.layers.end; ++layer) {
       const bool goes_on = sources.fetches.size() > first;
       const wire::NodeId before = goes_on ? sources.fetches.back().from : wire::NodeId{};
       const wire::NodeId source =
-          SourceOf(layer, sources.end, want.node, goes_on ? &before : nullptr, rate_of);
+          SourceOf(layer, sources.end, destination.node, goes_on ? &before : nullptr, rate_of);
       if (!goes_on || before != source) {
-        sources.fetches.push_back({.from = source, .want = i, .layers = {layer, layer}});
+        sources.fetches.push_back({.from = source, .destination = i, .layers = {layer, layer}});
       }
       sources.fetches.back().layers.end = layer + 1;
-      if (source == want.node) continue;
-      const double bytes = bytes_of({layer, layer + 1}) * (sources.end - want.held);
+      if (source == destination.node) continue;
+      const double bytes = bytes_of({layer, layer + 1}) * (sources.end - destination.held);
       leaving[source] += bytes;
       sources.bytes += static_cast<uint64_t>(bytes);
     }

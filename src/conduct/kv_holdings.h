@@ -25,16 +25,16 @@ struct KvPeer {
 };
 
 // A stage that lacks rows.
-struct KvWant {
+struct KvDestination {
   wire::NodeId node;
   kv::LayerRange layers;
   uint32_t held = 0;  // positions
 };
 
-// Rows of some layers for the stage at index `want`, from the end of the rows that it holds.
+// Rows of some layers for the stage at index `destination`, from the end of the rows that it holds.
 struct KvFetch {
   wire::NodeId from;
-  size_t want = 0;
+  size_t destination = 0;
   kv::LayerRange layers;
 };
 
@@ -55,7 +55,7 @@ class KvHoldings {
   // The node was asked; has answered; will not answer.
   void Ask(const wire::NodeId& node) { silent_.insert(node); }
   void Take(const wire::NodeId& node, const wire::FoundKv& found);
-  void Lose(const wire::NodeId& node);
+  void MarkUnreachable(const wire::NodeId& node);
   const std::set<wire::NodeId>& silent() const { return silent_; }
   // Nodes that hold some rows. They keep the query until it is ended.
   std::vector<wire::NodeId> answered() const;
@@ -63,7 +63,7 @@ class KvHoldings {
   // The fetches that bring all stages as far as possible, at most to position `goal`; none if no
   // node holds more than they do. `rate_of`: bytes per second that a node sends, 0: not known;
   // `bytes_of`: bytes of a position in these layers.
-  KvSources Choose(std::span<const KvWant> wants, uint32_t goal,
+  KvSources Choose(std::span<const KvDestination> destinations, uint32_t goal,
                    const std::function<double(const wire::NodeId&)>& rate_of,
                    const std::function<double(kv::LayerRange)>& bytes_of) const;
 

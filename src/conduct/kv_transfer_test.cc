@@ -87,7 +87,7 @@ TEST_F(KvTransferTest, TheDecodePathComputesWhatItHasAsSoon) {
   EXPECT_EQ(path_of(2000, 0.001, 0.0001), kPrefill);
 }
 
-TEST_F(KvTransferTest, WhatCameDecidesWhereThePlanWasWrong) {
+TEST_F(KvTransferTest, MeasuredTimesDecideWhereThePlanWasWrong) {
   KvCosts costs(wire::RowEncoding::kF32, 0, nullptr);
   costs.OpenRoute({.first_chunk_s = 1, .chunk_s = 0.5, .token_s = 0.01},
                   {.first_chunk_s = 2, .chunk_s = 2, .token_s = 0.01});

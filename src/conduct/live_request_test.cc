@@ -53,7 +53,7 @@ TEST_F(LiveRequestTest, TheDecodePathComputesTheLastTokenOnceItHasTheOthers) {
   EXPECT_TRUE(live.is_ready_to_decode());
 }
 
-TEST_F(LiveRequestTest, ASegmentAsksForATokenBehindTheTextOnly) {
+TEST_F(LiveRequestTest, ASegmentAsksForATokenAfterTheTextOnly) {
   const LiveRequest& live = Make(10);
   EXPECT_EQ(live.WantedAfter(9), wire::Wanted::kNothing);
   EXPECT_EQ(live.WantedAfter(10), wire::Wanted::kToken);
@@ -108,7 +108,7 @@ TEST_F(LiveRequestTest, WhatAStageHoldsOfAnotherTextIsNothing) {
   EXPECT_EQ(live.HeldBy(kBoth), 0u);
 }
 
-TEST(LogitsCollector, TellsEachRowOnceAndStopsAtAnError) {
+TEST(LogitsCollector, PassesEachRowOnceAndStopsAtAnError) {
   std::vector<float> rows;
   const auto sink = [&](std::span<const float> row) {
     rows.push_back(row[0]);

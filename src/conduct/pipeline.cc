@@ -40,7 +40,7 @@ void Pipeline::Send(const Frame& frame) {
   std::vector<TracedSegment> traced;
   ++at_.numbers.frame;
   for (size_t i = 0; i < frame.items.size(); ++i) {
-    const wire::WorkSegment& segment = work.segments.emplace_back(Launch(frame, i));
+    const wire::WorkSegment& segment = work.segments.emplace_back(StartSegment(frame, i));
     traced.push_back({segment.sequence, segment.begin,
                       segment.begin + static_cast<uint32_t>(segment.tokens.size()),
                       segment.draft_count});
@@ -49,18 +49,18 @@ void Pipeline::Send(const Frame& frame) {
   for (const wire::WorkSegment& segment : work.segments) {
     tokens += static_cast<uint32_t>(segment.tokens.size());
   }
-  EnterFrame({.open = frame.items.size(),
-              .tokens = frame.is_decode ? 0 : tokens,
-              .is_decode = frame.is_decode,
-              .rows = frame.is_decode ? tokens : 0,
-              .path = frame.path,
-              .sent_ns = at_.clock.NowNs()},
-             std::move(traced));
+  AddFrame({.open = frame.items.size(),
+            .tokens = frame.is_decode ? 0 : tokens,
+            .is_decode = frame.is_decode,
+            .rows = frame.is_decode ? tokens : 0,
+            .path = frame.path,
+            .sent_ns = at_.clock.NowNs()},
+           std::move(traced));
   at_.route.SendWork(std::move(work));
 }
 
 // Makes a segment of the newest frame from the next tokens of a request.
-wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
+wire::WorkSegment Pipeline::StartSegment(const Frame& frame, size_t index) {
   LiveRequest& live = *frame.items[index].live;
   const uint32_t begin = live.sent;
   const uint32_t end = begin + frame.items[index].count;
@@ -120,7 +120,7 @@ bool Pipeline::IsAlone(const Frame& frame) const {
          });
 }
 
-bool Pipeline::MayGoAhead(const LiveRequest& live) const {
+bool Pipeline::MayDraftAhead(const LiveRequest& live) const {
   const bool is_decoding = live.phase == RequestPhase::kDecode && live.in_flight > 0;
   if (!is_decoding || live.chain.has_ended || live.chain.step.frames <= 1) return false;
   if (live.request.cancelled() || AheadOf(live) + 1 >= live.chain.step.frames) return false;
@@ -169,14 +169,14 @@ void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
   ++live.chain.ahead;
   ++at_.counters.frames_ahead;
   const auto end = begin + static_cast<uint32_t>(drafts.size());
-  EnterFrame({.open = 1,
-              .is_decode = true,
-              .is_ahead = true,
-              .rows = segment.draft_count,
-              .path = live.decode_path,
-              .sent_ns = at_.clock.NowNs()},
-             {{segment.sequence, begin, end, segment.draft_count}});
-  if (at_.trace != nullptr) at_.trace->GoesAhead(at_.numbers.frame);
+  AddFrame({.open = 1,
+            .is_decode = true,
+            .is_ahead = true,
+            .rows = segment.draft_count,
+            .path = live.decode_path,
+            .sent_ns = at_.clock.NowNs()},
+           {{segment.sequence, begin, end, segment.draft_count}});
+  if (at_.trace != nullptr) at_.trace->MarkAhead(at_.numbers.frame);
   wire::Work work;
   work.route = at_.route.id();
   work.encoding = at_.encoding;
@@ -186,7 +186,7 @@ void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
 }
 
 // Adds a frame, whose number is the newest one.
-void Pipeline::EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced) {
+void Pipeline::AddFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced) {
   if (frames_.empty()) at_.times.Begin(at_.clock.NowNs());
   frames_[at_.numbers.frame] = frame;
   ++at_.counters.frames;
@@ -196,10 +196,10 @@ void Pipeline::EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment>
 }
 
 // A segment of the frame is not in flight any more; after the last one the frame ends.
-void Pipeline::LeaveFrame(uint64_t number) {
+void Pipeline::RemoveFrame(uint64_t number) {
   const auto frame = frames_.find(number);
   if (--frame->second.open > 0) return;
-  if (at_.trace != nullptr) at_.trace->Land(number, at_.clock.NowNs());
+  if (at_.trace != nullptr) at_.trace->FinishSegment(number, at_.clock.NowNs());
   frames_.erase(frame);
   if (frames_.empty()) at_.times.End(at_.clock.NowNs());
 }
@@ -254,7 +254,8 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
     }
     // The segment before Continue changes it.
     const bool is_continued = IsContinued(result);
-    const Segment segment = is_continued ? segments_.at(result.attempt) : Land(result.attempt);
+    const Segment segment =
+        is_continued ? segments_.at(result.attempt) : FinishSegment(result.attempt);
     if (segment.live != nullptr) {
       RouteDrafts::Count(*segment.live, result,
                          {.drafted = static_cast<uint32_t>(segment.drafts.size()),
@@ -295,7 +296,7 @@ LiveRequest* Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<c
     RouteDrafts::Count(*segment.live, result,
                        {.drafted = drafted, .accepted = segment.accepted, .was_edited = true});
   }
-  return Land(result.attempt).live;
+  return FinishSegment(result.attempt).live;
 }
 
 std::optional<Segment> Pipeline::Refuse(uint64_t attempt) {
@@ -304,7 +305,7 @@ std::optional<Segment> Pipeline::Refuse(uint64_t attempt) {
   LiveRequest* const live = found->second.live;
   // Stages refuse later segments by themselves, as these do not continue their KV cache.
   if (live != nullptr && found->second.is_ahead) Drop(*live, attempt);
-  Segment segment = Land(attempt);
+  Segment segment = FinishSegment(attempt);
   segment.live = live;
   return segment;
 }
@@ -373,12 +374,12 @@ void Pipeline::SendCancels() {
   }
 }
 
-Segment Pipeline::Land(uint64_t attempt) {
+Segment Pipeline::FinishSegment(uint64_t attempt) {
   const auto found = segments_.find(attempt);
   CHECK(found != segments_.end());
   Segment segment = std::move(found->second);
   segments_.erase(found);
-  LeaveFrame(segment.frame);
+  RemoveFrame(segment.frame);
   if (segment.live != nullptr) --segment.live->in_flight;
   return segment;
 }
@@ -405,24 +406,24 @@ void Pipeline::Continue(uint64_t attempt) {
   // Its next result has to end one token further (Check).
   segment.begin = segment.end++;
   if (segment.live != nullptr) segment.live->sent = segment.end;
-  LeaveFrame(segment.frame);
+  RemoveFrame(segment.frame);
   segment.frame = ++at_.numbers.frame;
   std::vector<TracedSegment> traced;
   if (segment.live != nullptr) {
     traced.push_back({segment.live->memory->id(), segment.begin, segment.end});
   }
   // If the request has ended, the frame counts as ahead, so that it holds up no others.
-  EnterFrame({.open = 1,
-              .is_decode = true,
-              .is_ahead = segment.live == nullptr,
-              .path = segment.path,
-              .sent_ns = 0},
-             std::move(traced));
+  AddFrame({.open = 1,
+            .is_decode = true,
+            .is_ahead = segment.live == nullptr,
+            .path = segment.path,
+            .sent_ns = 0},
+           std::move(traced));
 }
 
 // Counts the bubbles that a frame filled which was sent ahead and was right: the time that stages
 // computed it before its first token was known to be right. They would have been idle, as
-// MayGoAhead allows nothing ahead if other work fills the stages.
+// MayDraftAhead allows nothing ahead if other work fills the stages.
 void Pipeline::CountBubbles(const TracedFrame& frame, int64_t certain_ns) {
   std::vector<StageSpan> spans;
   PlaceFrame(frame, 0, spans);

@@ -82,7 +82,7 @@ class Pipeline {
   void Send(const Frame& frame);
   // Whether draft tokens may be sent after those of the request that are in flight: its pace wants
   // them, and stages would be idle otherwise.
-  bool MayGoAhead(const LiveRequest& live) const;
+  bool MayDraftAhead(const LiveRequest& live) const;
   // Sends draft tokens after those that are in flight (DraftChain).
   void SendAhead(LiveRequest& live, std::vector<int32_t> drafts);
   // Tells stages which segments they need not compute. Call it after Send, so that frames that are
@@ -120,9 +120,9 @@ class Pipeline {
     int64_t certain_ns = 0;  // when it stopped being ahead; 0: it never was ahead
   };
 
-  wire::WorkSegment Launch(const Frame& frame, size_t index);
+  wire::WorkSegment StartSegment(const Frame& frame, size_t index);
   bool IsAlone(const Frame& frame) const;
-  Segment Land(uint64_t attempt);
+  Segment FinishSegment(uint64_t attempt);
   Segment* FirstAhead(const LiveRequest* live);
   size_t AheadOf(const LiveRequest& live) const;
   void Settle(LiveRequest* live);
@@ -132,8 +132,8 @@ class Pipeline {
                           SegmentSink sink);
   bool IsContinued(const wire::SegmentResult& result) const;
   void Continue(uint64_t attempt);
-  void EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced);
-  void LeaveFrame(uint64_t number);
+  void AddFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced);
+  void RemoveFrame(uint64_t number);
   size_t FloatsOf(const Segment& segment) const;
   void CountHops(const wire::Done& done, int64_t arrived_ns);
   void CountBubbles(const TracedFrame& frame, int64_t certain_ns);

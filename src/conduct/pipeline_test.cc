@@ -77,7 +77,7 @@ class PipelineTest : public testing::Test {
         });
     return taken;
   }
-  std::string Mistake(const wire::Done& done) {
+  std::string CheckError(const wire::Done& done) {
     const Status checked = pipeline_->Check(done);
     return checked.ok() ? "" : checked.error().message();
   }
@@ -128,28 +128,28 @@ TEST_F(PipelineTest, SeveralFramesOfARequestAreInFlight) {
   EXPECT_TRUE(pipeline_->empty());
 }
 
-TEST_F(PipelineTest, WhatWasNotAskedForIsAMistake) {
+TEST_F(PipelineTest, UnrequestedResultsAreErrors) {
   LiveRequest& live = Add(20);
   const auto segments = Send({{&live, 20}});
-  EXPECT_EQ(Mistake(Done(segments[0], 5)), "");
+  EXPECT_EQ(CheckError(Done(segments[0], 5)), "");
   wire::Done done = Done(segments[0], 5);
   done.results.push_back(done.results[0]);
-  EXPECT_THAT(Mistake(done), HasSubstr("not in flight"));
+  EXPECT_THAT(CheckError(done), HasSubstr("not in flight"));
   done = Done(segments[0], 5);
   ++done.results[0].attempt;
-  EXPECT_THAT(Mistake(done), HasSubstr("not in flight"));
+  EXPECT_THAT(CheckError(done), HasSubstr("not in flight"));
   done = Done(segments[0], 5);
   --done.results[0].end;
-  EXPECT_THAT(Mistake(done), HasSubstr("ends at position 20 with token 5 at 19"));
-  EXPECT_THAT(Mistake(Done(segments[0], -1)), HasSubstr("with token -1"));
-  EXPECT_THAT(Mistake(Done(segments[0], kTestVocab)), HasSubstr("with token 298"));
+  EXPECT_THAT(CheckError(done), HasSubstr("ends at position 20 with token 5 at 19"));
+  EXPECT_THAT(CheckError(Done(segments[0], -1)), HasSubstr("with token -1"));
+  EXPECT_THAT(CheckError(Done(segments[0], kTestVocab)), HasSubstr("with token 298"));
   done = Done(segments[0], 5);
   done.logits = {0, 0, 0, 0};
-  EXPECT_THAT(Mistake(done), HasSubstr("4 bytes of logits"));
+  EXPECT_THAT(CheckError(done), HasSubstr("4 bytes of logits"));
   // A stage that could not choose has no token.
   done = Done(segments[0], -1);
   done.results[0].has_failed = true;
-  EXPECT_EQ(Mistake(done), "");
+  EXPECT_EQ(CheckError(done), "");
 }
 
 TEST_F(PipelineTest, AStageThatHasAllLayersGoesOnUntilAStopToken) {
@@ -169,11 +169,11 @@ TEST_F(PipelineTest, AStageThatHasAllLayersGoesOnUntilAStopToken) {
   EXPECT_TRUE(pipeline_->empty());
 }
 
-TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
+TEST_F(PipelineTest, AcceptedDraftTokensHaveResults) {
   // On nodes that do not take frames ahead, all draft tokens are in one frame.
   network_.protocol = wire::kGroupProtocol;
   engine::Request request;
-  request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 4};
+  request.draft = {.kind = engine::DraftKind::kMtp, .most = 4};
   LiveRequest& live = Add(19, std::move(request));
   TakeFirstToken(live, 3);
   live.sent = 19;
@@ -202,7 +202,7 @@ class PipelineAheadTest : public PipelineTest {
     const std::vector<wire::Hop> hops(2, {.queue_ns = 0, .compute_ns = 100, .bytes_out = 0});
     frame_times_.Learn(1, hops, 400);
     engine::Request request;
-    request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 8};
+    request.draft = {.kind = engine::DraftKind::kMtp, .most = 8};
     request.stop_tokens = {7};
     live_ = &Add(19, std::move(request));
     TakeFirstToken(*live_, 3);
@@ -215,7 +215,7 @@ class PipelineAheadTest : public PipelineTest {
     third_ = Ahead({13, 14});
   }
   wire::WorkSegment Ahead(std::vector<int32_t> drafts) {
-    EXPECT_TRUE(pipeline_->MayGoAhead(*live_));
+    EXPECT_TRUE(pipeline_->MayDraftAhead(*live_));
     pipeline_->SendAhead(*live_, std::move(drafts));
     return network_.Take<wire::Work>().at(0).second.segments.at(0);
   }
@@ -228,7 +228,7 @@ class PipelineAheadTest : public PipelineTest {
     result.attempt = segment.attempt;
     result.end = end;
     result.token = token;
-    EXPECT_EQ(Mistake(done), "");
+    EXPECT_EQ(CheckError(done), "");
     size_t answers = 0;
     pipeline_->Take(done, network_.clock().NowNs(),
                     [&](const Segment&, const wire::SegmentResult&, std::span<const float>) {
@@ -254,11 +254,11 @@ TEST_F(PipelineAheadTest, FramesAreNamedByTheHashOfWhatTheyContinue) {
   EXPECT_EQ(live_->in_flight, 3u);
   // Only the first frame counts for others, and as many are in flight as wanted.
   EXPECT_EQ(pipeline_->decodes().frames, 1u);
-  EXPECT_FALSE(pipeline_->MayGoAhead(*live_));
+  EXPECT_FALSE(pipeline_->MayDraftAhead(*live_));
   EXPECT_EQ(counters_.frames_ahead, 2u);
 }
 
-TEST_F(PipelineAheadTest, WhatIsRightGoesOnWithoutBeingAskedFor) {
+TEST_F(PipelineAheadTest, AcceptedFramesAheadContinueWithoutAMessage) {
   EXPECT_EQ(Answer(first_, 20, 11), 1u);
   EXPECT_EQ(live_->sent, 21u);
   EXPECT_EQ(live_->in_flight, 2u);
@@ -274,7 +274,7 @@ TEST_F(PipelineAheadTest, WhatIsRightGoesOnWithoutBeingAskedFor) {
 
 // The first stage computed the second frame while the second one had the first, and before the
 // front end knew that its token was right.
-TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
+TEST_F(PipelineAheadTest, AcceptedFramesAheadCountAsFilledBubbles) {
   const auto hops = [](uint64_t waited_ns) {
     return std::vector<wire::Hop>{{.queue_ns = waited_ns, .compute_ns = 100, .bytes_out = 0},
                                   {.queue_ns = 0, .compute_ns = 100, .bytes_out = 0}};
@@ -293,7 +293,7 @@ TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
   EXPECT_EQ(counters_.bubbles_filled, 1u);
 }
 
-TEST_F(PipelineAheadTest, WhatIsWrongIsCancelledOnEveryStage) {
+TEST_F(PipelineAheadTest, RejectedFramesAreCancelledOnEveryStage) {
   EXPECT_EQ(Answer(first_, 20, 99), 1u);
   // The next frame may be sent at once; results and refusals of the others are ignored.
   EXPECT_TRUE(live_->lacks_last_token());
@@ -346,10 +346,10 @@ TEST_F(PipelineAheadTest, OtherWorkGoesFirst) {
   network_.Take<wire::Cancel>();
   Send({{live_, 1}}, /*is_decode=*/true);
   live_->chain.step = {.rows = 2, .frames = 3};
-  EXPECT_TRUE(pipeline_->MayGoAhead(*live_));
+  EXPECT_TRUE(pipeline_->MayDraftAhead(*live_));
   LiveRequest& prompt = Add(300);
   Send({{&prompt, 128}});
-  EXPECT_FALSE(pipeline_->MayGoAhead(*live_));
+  EXPECT_FALSE(pipeline_->MayDraftAhead(*live_));
 }
 
 TEST_F(PipelineTest, ARefusedSegmentIsNotInFlight) {
@@ -373,7 +373,7 @@ TEST_F(PipelineTest, ResultsForARequestThatHasEndedAreDropped) {
   EXPECT_THAT(Take(Done(segments[1], 6)), ElementsAre(Taken{0, 20, 6}));
 }
 
-TEST_F(PipelineTest, OnlyWhatGoesOnByItselfIsHalted) {
+TEST_F(PipelineTest, OnlyStagesThatDecodeByThemselvesAreHalted) {
   LiveRequest& on_two = Add(20);
   Send({{&on_two, 20}});
   pipeline_->Halt(on_two);
@@ -406,7 +406,7 @@ TEST_F(PipelineTest, LogitsAreDividedAmongTheSegmentsThatAskForThem) {
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i / kTestVocab);
   const auto* bytes = reinterpret_cast<const uint8_t*>(logits.data());
   done.logits = {bytes, bytes + logits.size() * sizeof(float)};
-  ASSERT_EQ(Mistake(done), "");
+  ASSERT_EQ(CheckError(done), "");
   std::vector<std::pair<size_t, float>> rows;  // how many, and the first number
   pipeline_->Take(done, 0,
                   [&](const Segment&, const wire::SegmentResult&, std::span<const float> part) {
@@ -427,9 +427,9 @@ TEST_F(PipelineTest, StatesAreAsWideAsTheModel) {
   wire::Done done = Done(segments[0]);
   done.results.push_back(Done(segments[1]).results[0]);
   done.logits.resize(3 * kTestEmbedding * sizeof(float));
-  EXPECT_THAT(Mistake(done), HasSubstr("bytes of logits or states"));
+  EXPECT_THAT(CheckError(done), HasSubstr("bytes of logits or states"));
   done.logits.resize(4 * kTestEmbedding * sizeof(float));
-  ASSERT_EQ(Mistake(done), "");
+  ASSERT_EQ(CheckError(done), "");
   std::vector<size_t> widths;
   pipeline_->Take(done, 0,
                   [&](const Segment&, const wire::SegmentResult&, std::span<const float> rows) {

@@ -113,7 +113,7 @@ std::pair<LiveRequest*, PrefixSearch::Next> PrefixSearch::OnFoundKv(const wire::
 PrefixSearch::Next PrefixSearch::OnDown(LiveRequest& live, const wire::NodeId& node) {
   Search* const search = Find(live);
   if (search == nullptr) return Next::kWait;
-  search->holdings.Lose(node);
+  search->holdings.MarkUnreachable(node);
   if (live.phase == RequestPhase::kFetching) {
     return IsSource(*search, node) ? GiveUp(*search) : Next::kWait;
   }
@@ -130,7 +130,7 @@ PrefixSearch::Next PrefixSearch::Choose(Search& search) {
     return peer == search.peers.end() ? 0 : at_.costs.BytesPerSecond(peer->second);
   };
   search.sources = search.holdings.Choose(
-      WantsOf(*search.live), search.goal, rate_of,
+      DestinationsOf(*search.live), search.goal, rate_of,
       [&](kv::LayerRange of) { return at_.costs.BytesPerPosition(at_.route.layout(), of); });
   // Fetching needs to gain at least a page.
   const KvSources& sources = search.sources;
@@ -143,16 +143,16 @@ PrefixSearch::Next PrefixSearch::Choose(Search& search) {
 }
 
 // The stages that lack rows: those of the decode path, which then sends them to the prefill path.
-std::vector<KvWant> PrefixSearch::WantsOf(const LiveRequest& live) const {
-  std::vector<KvWant> wants;
+std::vector<KvDestination> PrefixSearch::DestinationsOf(const LiveRequest& live) const {
+  std::vector<KvDestination> destinations;
   const Path path = at_.route.decode_path();
   for (uint32_t stage = path.begin; stage < path.end; ++stage) {
     const plan::PlanStage& target = at_.route.stages()[stage];
-    wants.push_back({.node = target.node.id,
-                     .layers = {target.slice.layer_begin, target.slice.layer_end},
-                     .held = live.holds.at(stage)});
+    destinations.push_back({.node = target.node.id,
+                            .layers = {target.slice.layer_begin, target.slice.layer_end},
+                            .held = live.holds.at(stage)});
   }
-  return wants;
+  return destinations;
 }
 
 PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
@@ -161,12 +161,12 @@ PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
   live.phase = RequestPhase::kFetching;
   live.fetch_s = search.sources.seconds;
   search.begun_ns = search.heard_ns = NowNs();
-  const std::vector<KvWant> wants = WantsOf(live);
+  const std::vector<KvDestination> destinations = DestinationsOf(live);
   for (const KvFetch& fetch : search.sources.fetches) {
-    const uint32_t stage = at_.route.decode_path().begin + static_cast<uint32_t>(fetch.want);
+    const uint32_t stage = at_.route.decode_path().begin + static_cast<uint32_t>(fetch.destination);
     // From the start of the page in which the stage's rows end: pages on disk are sent as a whole,
     // and rows that the stage holds already do no harm.
-    const uint32_t begin = wants[fetch.want].held / kPage * kPage;
+    const uint32_t begin = destinations[fetch.destination].held / kPage * kPage;
     const Status sent = at_.network.Send(
         fetch.from, wire::FetchKv{.query = search.holdings.query(),
                                   .route = at_.route.id(),
@@ -196,11 +196,11 @@ PrefixSearch::Next PrefixSearch::OnHolds(LiveRequest& live) {
 void PrefixSearch::Count(const Search& search) {
   // The positions that all stages of the decode path have gained.
   const uint32_t count = search.live->HeldBy(at_.route.decode_path()) - search.held;
-  const std::vector<KvWant> wants = WantsOf(*search.live);
+  const std::vector<KvDestination> destinations = DestinationsOf(*search.live);
   BytesByNode bytes;
   for (const KvFetch& fetch : search.sources.fetches) {
     // Rows from other slices of the same node are not sent over the network.
-    const bool is_own = fetch.from == wants[fetch.want].node;
+    const bool is_own = fetch.from == destinations[fetch.destination].node;
     bytes[fetch.from] +=
         is_own ? 0 : at_.costs.BytesPerPosition(at_.route.layout(), fetch.layers) * count;
   }
@@ -272,7 +272,7 @@ PrefixSearch::Next PrefixSearch::Tick(LiveRequest& live) {
     const std::set<wire::NodeId> silent = search.holdings.silent();
     for (const wire::NodeId& node : silent) {
       at_.peers.AddSlow(node, NowNs());
-      search.holdings.Lose(node);
+      search.holdings.MarkUnreachable(node);
     }
     return Choose(search);
   }

@@ -90,7 +90,7 @@ class PrefixSearch {
   Next GiveUp(Search& search);
   void Count(const Search& search);
   bool IsSource(const Search& search, const wire::NodeId& node) const;
-  std::vector<KvWant> WantsOf(const LiveRequest& live) const;
+  std::vector<KvDestination> DestinationsOf(const LiveRequest& live) const;
   wire::FindKv Query(const Search& search, uint32_t length) const;
   int64_t AskedUntilNs(const Search& search) const;
   int64_t FetchedUntilNs(const Search& search) const;

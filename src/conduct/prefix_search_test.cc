@@ -93,7 +93,7 @@ TEST_F(PrefixSearchTest, AsksEveryNodeThatMayHoldTheText) {
               ElementsAre(plan::TestNode(3), plan::TestNode(4)));
 }
 
-TEST_F(PrefixSearchTest, WhatIsNotWorthASearchRunsAtOnce) {
+TEST_F(PrefixSearchTest, ShortPromptsRunWithoutASearch) {
   EXPECT_EQ(search_->Start(Begin(128)), Next::kRun);       // less than a page
   EXPECT_EQ(search_->Start(Begin(700, 600)), Next::kRun);  // less than a page is lacking
   LiveRequest& twice = Begin();
@@ -146,7 +146,7 @@ TEST_F(PrefixSearchTest, RowsAreFetchedForTheStagesThatLackThem) {
   EXPECT_TRUE(ended[0].second.tokens.empty());
 }
 
-TEST_F(PrefixSearchTest, WhatFetchingTakesIsForeseen) {
+TEST_F(PrefixSearchTest, FetchTimesArePredicted) {
   bytes_per_s_ = 2e6;
   LiveRequest& live = Fetching();
   bytes_per_s_ = 0;
@@ -158,7 +158,7 @@ TEST_F(PrefixSearchTest, WhatFetchingTakesIsForeseen) {
   EXPECT_NEAR(live.actual_fetch_s, 0.4, 1e-9);
 }
 
-TEST_F(PrefixSearchTest, WhatIsFasterToComputeIsNotFetched) {
+TEST_F(PrefixSearchTest, RowsThatAreFasterToComputeAreNotFetched) {
   bytes_per_s_ = 100e3;  // 640 positions take 6 s, or 0.64 s of computing
   LiveRequest& live = Begin();
   search_->Start(live);

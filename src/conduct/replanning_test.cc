@@ -30,7 +30,7 @@ TEST_F(ReplanningTest, AnotherPlanTakesThePlaceOfTheBrokenOne) {
   EXPECT_EQ(plans.count(), 1u);
 }
 
-TEST_F(ReplanningTest, WithoutAnotherPlanTheReasonIsTold) {
+TEST_F(ReplanningTest, WithoutAnotherPlanTheReasonIsReported) {
   Replanning none(TestPlan("a", 3), plan::kTestLayers, nullptr, {});
   EXPECT_EQ(none.ReplaceFailed({}, kWhy).error().message(), "node b failed");
   EXPECT_EQ(none.Replace({}, kWhy).error().message(), "node b failed");

@@ -13,7 +13,7 @@ namespace aster::conduct {
 namespace {
 
 // Has room for one slice, but refuses others only while they load, like a source that fetches.
-class NarrowSource final : public stage::SliceSource {
+class OneSliceSource final : public stage::SliceSource {
  public:
   Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override {
     return std::make_unique<Loading>(request);
@@ -65,14 +65,14 @@ class StageServerTest : public testing::Test {
 
   VirtualClock clock_;
   net::MemoryHub hub_{clock_};
-  NarrowSource source_;
+  OneSliceSource source_;
   std::unique_ptr<net::MemoryNetwork> node_ = hub_.Join(plan::TestNode(1));
   std::unique_ptr<net::MemoryNetwork> front_ = hub_.Join(plan::TestNode(99));
   stage::StageServer server_{*node_, source_};
   wire::RouteId last_route_ = 0;
 };
 
-TEST_F(StageServerTest, SlicesThatNobodyUsesMakeRoomForOneThatLearnsOnItsWayThatItDoesNotFit) {
+TEST_F(StageServerTest, UnusedSlicesAreFreedForOneThatIsFoundNotToFitWhileItLoads) {
   auto route = Open("a=0:out");
   Settle(*route);
   ASSERT_TRUE(route->is_ready());

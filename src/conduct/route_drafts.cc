@@ -28,7 +28,7 @@ Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
   switch (request.draft.kind) {
     case engine::DraftKind::kNone:
       return none;
-    case engine::DraftKind::kNextTokens:
+    case engine::DraftKind::kMtp:
       if (drafts_at_head_) return none;
       return FailedPrecondition(
           "this model has no MTP block: draft with ngram, or with a smaller model");
@@ -41,14 +41,14 @@ Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
   }
   return std::make_unique<engine::Speculation>(
       TRY(proposers_->Make(request)), request.draft, shape_.vocab_size,
-      engine::DraftWatch{.clock = &clock_, .times = &times_});
+      engine::DraftTiming{.clock = &clock_, .times = &times_});
 }
 
 engine::DraftOptions RouteDrafts::AtHead(const LiveRequest& live, const RouteClient& route) {
   const engine::Request& request = live.request.request();
   // The stage drafts if it decodes by itself, or with the model's MTP block.
-  const bool has_drafter = live.IsContinuedBy(route.decode_path()) ||
-                           request.draft.kind == engine::DraftKind::kNextTokens;
+  const bool has_drafter =
+      live.IsContinuedBy(route.decode_path()) || request.draft.kind == engine::DraftKind::kMtp;
   const bool is_known = request.edit_logits ? route.TakesDraftsAhead() : route.TakesDrafts();
   if (!has_drafter || !is_known) return {.most = 0};
   return request.draft;

@@ -58,23 +58,23 @@ class RouteDraftsTest : public testing::Test {
   const model::Shape shape_ = plan::TestModel::Get().shape();
   FixedProposers proposers_;
   FrameTimes times_;
-  RouteDrafts drafts_{shape_, shape_.next_layers > 0, &proposers_, network_.virtual_clock, times_};
+  RouteDrafts drafts_{shape_, shape_.mtp_layers > 0, &proposers_, network_.virtual_clock, times_};
 };
 
-TEST_F(RouteDraftsTest, WhatDraftsWhere) {
+TEST_F(RouteDraftsTest, DraftersRunAtTheHeadByKindAndPlan) {
   Make(DraftKind::kNgram);
   Open("a");
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
   Open("a=0:1,b=2:out");
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 0u);
   // The MTP block drafts on the stage with the head.
-  Make(DraftKind::kNextTokens);
+  Make(DraftKind::kMtp);
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
 }
 
-TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
+TEST_F(RouteDraftsTest, UnavailableDraftersAreReported) {
   const auto why = [&](DraftKind kind, engine::ProposerSource* proposers) -> std::string {
-    RouteDrafts drafts(shape_, shape_.next_layers > 0, proposers, network_.virtual_clock, times_);
+    RouteDrafts drafts(shape_, shape_.mtp_layers > 0, proposers, network_.virtual_clock, times_);
     const auto made = drafts.SpeculationFor(Make(kind).request.request());
     return made.ok() ? (*made ? "here" : "") : made.error().message();
   };
@@ -83,12 +83,12 @@ TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
   EXPECT_EQ(why(DraftKind::kNgram, &proposers_), "here");
   EXPECT_EQ(why(DraftKind::kModel, &proposers_), "here");
   EXPECT_THAT(why(DraftKind::kModel, nullptr), HasSubstr("no draft model"));
-  EXPECT_THAT(why(DraftKind::kNextTokens, &proposers_), HasSubstr("no MTP block"));
+  EXPECT_THAT(why(DraftKind::kMtp, &proposers_), HasSubstr("no MTP block"));
 }
 
 TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFollow) {
   network_.protocol = wire::kGroupProtocol;
-  LiveRequest& live = Make(DraftKind::kNextTokens);
+  LiveRequest& live = Make(DraftKind::kMtp);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
   Offer({5, 6, 7});
@@ -102,7 +102,7 @@ TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFoll
 
 TEST_F(RouteDraftsTest, NoDraftTokensOnceAStageHadNoMemoryForThem) {
   network_.protocol = wire::kGroupProtocol;
-  LiveRequest& live = Make(DraftKind::kNextTokens);
+  LiveRequest& live = Make(DraftKind::kMtp);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
   const auto are_sent = [&] {
@@ -148,7 +148,7 @@ FrameTimes TwoStages() {
 }
 
 TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
-  LiveRequest& live = Make(DraftKind::kNextTokens);
+  LiveRequest& live = Make(DraftKind::kMtp);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
   Offer({5, 6, 7, 8});
@@ -182,7 +182,7 @@ TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
 }
 
 TEST_F(RouteDraftsTest, WhereTokensAreChosenHereTheStageHasToHaveChosenThem) {
-  LiveRequest& live = Make(DraftKind::kNextTokens);
+  LiveRequest& live = Make(DraftKind::kMtp);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
   // The stage's draft tokens begin with the newest token of the text.

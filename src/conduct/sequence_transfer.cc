@@ -57,7 +57,7 @@ bool SequenceTransfer::OnHolds(const wire::NodeId& from, const wire::Holds& hold
   if (holds.sequence != sequence_ || holds.epoch != epoch_) return false;
   // Every stage that has some layers of a chunk replies to it once.
   if (!route_.IsStageOf(from, holds.stage)) return true;
-  if (uint32_t& count = unheard_[holds.stage]; count > 0) --count;
+  if (uint32_t& count = unreported_[holds.stage]; count > 0) --count;
   if (!holds.why.message().empty()) {
     status_ = holds.why;
     return true;
@@ -152,14 +152,14 @@ Status SequenceTransfer::Import(const kv::KvChunk& chunk) {
       const plan::PlanStage& beside = route_.stages()[other];
       const bool is_apart = target.is_group() || beside.is_group();
       const bool is_same = other == stage || (beside.node.id == target.node.id && !is_apart);
-      if (is_same && !IsEmpty(Common(beside.slice, layers))) ++unheard_[other];
+      if (is_same && !IsEmpty(Common(beside.slice, layers))) ++unreported_[other];
     }
   }
   return Ok();
 }
 
 bool SequenceTransfer::IsImported(uint64_t in_flight) const {
-  return std::ranges::all_of(unheard_,
+  return std::ranges::all_of(unreported_,
                              [&](const auto& count) { return count.second <= in_flight; });
 }
 

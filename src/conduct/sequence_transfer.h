@@ -71,8 +71,8 @@ class SequenceTransfer {
   const wire::SequenceId sequence_;
   const uint64_t epoch_;
   kv::TokenHistory history_;
-  std::map<uint32_t, uint32_t> holds_;    // positions, by stage
-  std::map<uint32_t, uint32_t> unheard_;  // by stage: chunks that it has not acknowledged
+  std::map<uint32_t, uint32_t> holds_;       // positions, by stage
+  std::map<uint32_t, uint32_t> unreported_;  // by stage: chunks that it has not acknowledged
   std::optional<Export> export_;
   Status status_;
 };

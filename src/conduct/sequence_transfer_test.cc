@@ -36,7 +36,7 @@ class SequenceTransferTest : public testing::Test {
   SequenceTransfer transfer_{network_, *route_, numbers_, /*sequence=*/5, tokens_};
 };
 
-TEST_F(SequenceTransferTest, BeginsWhenAllStagesHaveSaidWhatTheyHold) {
+TEST_F(SequenceTransferTest, BeginsWhenAllStagesHaveReportedTheirRows) {
   EXPECT_THAT(network_.Take<wire::Begin>(), SizeIs(3));
   EXPECT_TRUE(transfer_.IsFor(5, tokens_));
   EXPECT_FALSE(transfer_.IsFor(6, tokens_));

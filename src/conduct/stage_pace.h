@@ -21,7 +21,7 @@ class StagePace {
  public:
   struct Pace {
     uint32_t kind = 0;     // of frames; 0: nothing is known
-    double own_ns = 0;     // the node, or the one that leads the group, takes for a frame, or for a
+    double own_ns = 0;     // the node, or the leader of the group, takes for a frame, or for a
                            // row of long frames
     double others_ns = 0;  // it waited for the other nodes of its group; 0: there are none
   };

@@ -21,7 +21,7 @@ struct HopFigures {
   uint64_t compute_ns = 0;
   uint64_t sent_bytes = 0;
   uint64_t gather_ns = 0;       // part of compute_ns: waiting for the other nodes of its group
-  uint64_t gather_bytes = 0;    // bytes that the leading node has sent to these
+  uint64_t gather_bytes = 0;    // bytes that the leader has sent to these
   uint64_t gathers = 0;         // number of gathers
   uint64_t gather_send_ns = 0;  // part of compute_ns: sending gather_bytes
   uint64_t send_ns = 0;  // frames were on the way to the next stage or back (conduct/trace.h)

@@ -73,7 +73,7 @@ TracedFrame* Trace::FindInFlight(uint64_t frame) {
   return found == in_flight_.end() ? nullptr : &frames_[found->second];
 }
 
-void Trace::GoesAhead(uint64_t frame) {
+void Trace::MarkAhead(uint64_t frame) {
   if (TracedFrame* const traced = FindInFlight(frame)) traced->is_ahead = true;
 }
 

@@ -81,7 +81,7 @@ class Trace {
   void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
             uint32_t first_stage = 0);
   // The frame, which was sent last, has draft tokens after draft tokens in flight.
-  void GoesAhead(uint64_t frame);
+  void MarkAhead(uint64_t frame);
   // The frame is not ahead any more: its first token is right.
   void IsCertain(uint64_t frame, int64_t now_ns);
   // The frame's result came back.

@@ -146,7 +146,7 @@ TEST(Trace, ABubbleIsTimeInWhichANodeWaitsForTheOther) {
   for (const Bubble& bubble : bubbles) EXPECT_EQ(bubble.end_ns - bubble.begin_ns, 10);
 }
 
-TEST(Trace, TimeInWhichNobodyAskedIsNoBubble) {
+TEST(Trace, TimeWithoutRequestsIsNoBubble) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:out"), 0);
   trace.Send(1, true, {{1, 0, 1}}, 0);
@@ -156,7 +156,7 @@ TEST(Trace, TimeInWhichNobodyAskedIsNoBubble) {
   EXPECT_TRUE(FindBubbles(trace, PlaceFrames(trace)).empty());
 }
 
-TEST(Trace, WhatANodeClaimsIsBounded) {
+TEST(Trace, ReportedTimesAreBounded) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, false, {{1, 0, 256}}, 100);
@@ -212,7 +212,7 @@ TEST(ChromeTrace, TimesAreMicrosecondsSinceTheFirstRoute) {
   EXPECT_THAT(json, Not(HasSubstr(":-")));  // nothing is before the beginning
 }
 
-TEST(ChromeTrace, GathersOfAGroupAreTold) {
+TEST(ChromeTrace, GathersOfAGroupAreShown) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:out"), 0);
   trace.Send(1, true, {{4, 9, 10}}, 1000);
@@ -229,12 +229,12 @@ TEST(ChromeTrace, GathersOfAGroupAreTold) {
                                               "\"gather_send_us\":600,\"gather_bytes\":4096"));
 }
 
-TEST(ChromeTrace, DraftTokensAreTold) {
+TEST(ChromeTrace, DraftTokensAreShown) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, true, {{.sequence = 4, .begin = 9, .end = 12, .drafts = 2}}, 1000);
   trace.Send(2, true, {{.sequence = 4, .begin = 12, .end = 13, .drafts = 1}}, 1100);
-  trace.GoesAhead(2);
+  trace.MarkAhead(2);
   trace.Done(1, {{0, 500, 23}, {0, 500, 23}}, 2000);
   trace.Land(2, 2100);
   const std::string json = ToChromeTrace(trace);
@@ -242,12 +242,12 @@ TEST(ChromeTrace, DraftTokensAreTold) {
   EXPECT_THAT(json, HasSubstr("{\"name\":\"draft tokens ahead\""));
 }
 
-TEST(ChromeTrace, BubblesThatDraftTokensFillAreTold) {
+TEST(ChromeTrace, BubblesFilledByDraftTokensAreShown) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, true, {{.sequence = 4, .begin = 9, .end = 10}}, 1'000'000);
   trace.Send(2, true, {{.sequence = 4, .begin = 10, .end = 11, .drafts = 1}}, 1'000'000);
-  trace.GoesAhead(2);
+  trace.MarkAhead(2);
   trace.Done(1, {{0, 500'000, 0}, {0, 500'000, 0}}, 2'000'000);
   trace.IsCertain(2, 2'000'000);
   trace.Done(2, {{500'000, 500'000, 0}, {0, 500'000, 0}}, 2'500'000);

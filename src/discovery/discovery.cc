@@ -118,7 +118,7 @@ void Discovery::Main() {
     const MutexLock lock(mu_);
     if (stopping_) break;
   }
-  for (const Link& link : links_) SayOffer(link, /*is_over=*/true);
+  for (const Link& link : links_) SendOffer(link, /*is_over=*/true);
 }
 
 void Discovery::LookForLinks() {
@@ -146,14 +146,14 @@ void Discovery::LookForLinks() {
 void Discovery::Speak(Schedule::Due due) {
   if (!due.offer) return;
   for (const Link& link : links_) {
-    SayOffer(link, /*is_over=*/false);
+    SendOffer(link, /*is_over=*/false);
     if (due.ask && !options_.wanted.empty())
       link.Send(FormatDnsMessage(AskMessage(options_.wanted, instance_)));
   }
   asked_hidden_.clear();
 }
 
-void Discovery::SayOffer(const Link& link, bool is_over) {
+void Discovery::SendOffer(const Link& link, bool is_over) {
   const auto port = discovery_internal::PortOn(link.address(), options_.listening);
   Offer offer{.instance = instance_, .labels = options_.offers, .port = port.value_or(0)};
   offer.labels.insert(offer.labels.end(), asked_hidden_.begin(), asked_hidden_.end());
@@ -177,20 +177,20 @@ void Discovery::Wait() {
   const int64_t wait_ms = (std::max<int64_t>(until_ns - now_ns, 0) + kNsPerMs - 1) / kNsPerMs;
   if (poll(polled.data(), polled.size(), static_cast<int>(wait_ms)) <= 0) return;
   for (size_t i = 1; i < polled.size(); ++i) {
-    if (polled[i].revents != 0) HearAll(links_[i - 1]);
+    if (polled[i].revents != 0) ReceiveAll(links_[i - 1]);
   }
 }
 
-void Discovery::HearAll(const Link& link) {
+void Discovery::ReceiveAll(const Link& link) {
   while (datagrams_ < kMaxDatagramsPerSecond) {
     const auto datagram = link.Receive(buffer_);
     if (!datagram) return;
     ++datagrams_;
-    if (datagram->is_from_neighbour) Hear(link, *datagram);
+    if (datagram->is_from_neighbour) OnDatagram(link, *datagram);
   }
 }
 
-void Discovery::Hear(const Link& link, const Link::Datagram& datagram) {
+void Discovery::OnDatagram(const Link& link, const Link::Datagram& datagram) {
   const auto message = ParseDnsMessage(datagram.bytes);
   if (!message.ok()) return;  // many programs send to the group
   const Heard heard = HearMessage(*message);

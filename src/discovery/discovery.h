@@ -56,10 +56,10 @@ class Discovery {
   void Main();
   void LookForLinks();
   void Speak(Schedule::Due due);
-  void SayOffer(const Link& link, bool is_over);
+  void SendOffer(const Link& link, bool is_over);
   void Wait();
-  void HearAll(const Link& link);
-  void Hear(const Link& link, const Link::Datagram& datagram);
+  void ReceiveAll(const Link& link);
+  void OnDatagram(const Link& link, const Link::Datagram& datagram);
   bool HasLabel(const std::string& label);
 
   const DiscoveryOptions options_;

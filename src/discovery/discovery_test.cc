@@ -153,7 +153,7 @@ TEST_F(Discoveries, FindEachOther) {
   EXPECT_EQ(by_desk.Get().size(), 1U);
 }
 
-TEST_F(Discoveries, TellAnInvitationToThatWhichNamesIt) {
+TEST_F(Discoveries, AnswerQuestionsThatNameAnInvitation) {
   Found by_desk, by_other, by_lap;
   const auto desk = Run({.listening = {"127.0.0.1:1001"},
                          .offers = {},

@@ -55,7 +55,7 @@ TEST(Schedule, AnswersSoonButOnceASecond) {
   EXPECT_GE(offers, 9);
 }
 
-TEST(Schedule, BeginsAnewAfterAChange) {
+TEST(Schedule, RestartsAfterAChange) {
   int64_t now_ns = 0;
   Schedule schedule(3, now_ns);
   for (int i = 0; i < 12; ++i) Next(schedule, now_ns);

@@ -31,7 +31,7 @@ TEST(Service, AGoodbyeIsNoOffer) {
   EXPECT_THAT(HearBytes(OfferMessage(offer, /*is_over=*/true)).sightings, IsEmpty());
 }
 
-TEST(Service, AQuestionNamesLabelsAndWhoNeedNotAnswer) {
+TEST(Service, AQuestionNamesLabelsAndKnownInstances) {
   const std::string instance = DrawInstance();
   const Heard heard = HearBytes(AskMessage(std::vector<std::string>{"_c01"}, instance));
   EXPECT_THAT(heard.asked, ElementsAre("_c01"));
@@ -61,7 +61,7 @@ TEST(Service, WhatIsIncompleteIsNoOffer) {
   EXPECT_THAT(HearMessage(message).sightings, IsEmpty());
 }
 
-TEST(Service, LabelsTellNothing) {
+TEST(Service, LabelsDoNotRevealNames) {
   const std::vector<uint8_t> secret(32, 7);
   EXPECT_EQ(ClusterLabel("certificate"), ClusterLabel("certificate"));
   EXPECT_NE(ClusterLabel("certificate"), ClusterLabel("another"));

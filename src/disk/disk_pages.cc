@@ -67,7 +67,7 @@ Result<std::unique_ptr<DiskPages>> DiskPages::Open(DiskPagesOptions options, Clo
 DiskPages::~DiskPages() {
   if (!thread_.joinable()) return;
   // Writes the waiting pages, as many as possible in this time.
-  Flush(options_.farewell_ns);
+  Flush(options_.flush_timeout_ns);
   {
     MutexLock lock(mu_);
     is_ending_ = true;

@@ -31,7 +31,7 @@ struct DiskPagesOptions {
   // Copies of pages that wait to be written; further ones are offered again later.
   uint64_t queue_bytes = uint64_t{256} << 20;
   // How long the end of the process waits for unwritten pages.
-  int64_t farewell_ns = 30 * kNsPerSecond;
+  int64_t flush_timeout_ns = 30 * kNsPerSecond;
 };
 
 // Since it was opened, except the last three.

@@ -25,10 +25,10 @@
 namespace aster::disk {
 namespace {
 
+using kv::CheckedTable;
 using kv::LayerRange;
 using kv::Layout;
 using kv::Pool;
-using kv::Twin;
 
 constexpr uint64_t kPlenty = uint64_t{64} << 20;
 
@@ -56,12 +56,12 @@ class DiskPagesTest : public testing::Test {
   uint32_t Compute(const Layout& layout, LayerRange layers, const std::vector<int32_t>& tokens,
                    DiskPages* store) {
     Pool pool(kPlenty, store);
-    Twin twin(layout, pool, layers);
-    twin.Adopt(tokens);
-    const uint32_t adopted = twin.length();
-    twin.Verify();
-    CHECK(twin.Compute(layers, {tokens.begin() + adopted, tokens.end()}));
-    twin.Verify();
+    CheckedTable checked(layout, pool, layers);
+    checked.Adopt(tokens);
+    const uint32_t adopted = checked.length();
+    checked.Verify();
+    CHECK(checked.Compute(layers, {tokens.begin() + adopted, tokens.end()}));
+    checked.Verify();
     CHECK(store->Flush(20 * kNsPerSecond));
     return adopted;
   }
@@ -196,7 +196,8 @@ void WriteWholePage(const std::string& folder, const Layout& layout,
       const size_t row_bytes = stream.codec->row_bytes();
       std::vector<uint8_t>& all = rows.emplace_back();
       for (uint32_t row = begin / stream.stride; row < end / stream.stride; ++row) {
-        const auto one = Twin::RowContent(hashes[(row + 1) * stream.stride], layer, s, row_bytes);
+        const auto one =
+            CheckedTable::RowContent(hashes[(row + 1) * stream.stride], layer, s, row_bytes);
         all.insert(all.end(), one.begin(), one.end());
       }
       blocks.push_back({.layer = layer,
@@ -231,15 +232,15 @@ TEST_F(DiskPagesTest, FilesOfVersion1AreRead) {
   // The same as KV chunks, for other machines.
   Hash128 prefix = layout.digest();
   Pool pool(kPlenty);
-  Twin twin(layout, pool, layout.all_layers());
+  CheckedTable checked(layout, pool, layout.all_layers());
   for (uint32_t begin = 0; begin < 96; begin += 16) {
     prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, 16));
     ASSERT_TRUE(
-        kv::Import(twin.table(), store->ReadChunk(prefix, layout.all_layers()).value()).ok());
+        kv::Import(checked.table(), store->ReadChunk(prefix, layout.all_layers()).value()).ok());
   }
-  twin.TakeLengths(text);
-  twin.Verify();
-  EXPECT_EQ(twin.length(), 96u);
+  checked.TakeLengths(text);
+  checked.Verify();
+  EXPECT_EQ(checked.length(), 96u);
 }
 
 // Another machine can take a machine's files as KV chunks.
@@ -254,14 +255,14 @@ TEST_F(DiskPagesTest, FilesAreKvChunks) {
     for (const LayerRange layers : {layout.all_layers(), LayerRange{1, 2}}) {
       Hash128 prefix = layout.digest();
       Pool pool(kPlenty);
-      Twin twin(layout, pool, layers);
+      CheckedTable checked(layout, pool, layers);
       for (uint32_t begin = 0; begin + page <= 100; begin += page) {
         prefix = kv::ExtendPrefixHash(prefix, std::span(text).subspan(begin, page));
         const auto chunk = store->ReadChunk(prefix, layers).value();
-        ASSERT_TRUE(kv::Import(twin.table(), chunk).ok());
-        twin.TakeLengths(text);
-        twin.Verify();
-        EXPECT_EQ(twin.length(), begin + page);
+        ASSERT_TRUE(kv::Import(checked.table(), chunk).ok());
+        checked.TakeLengths(text);
+        checked.Verify();
+        EXPECT_EQ(checked.length(), begin + page);
       }
     }
   }
@@ -296,7 +297,7 @@ TEST_F(DiskPagesTest, OtherModelsAndLayoutsHaveNothingInCommon) {
   EXPECT_EQ(Compute(first, first.all_layers(), tokens, store.get()), 96u);
 }
 
-TEST_F(DiskPagesTest, WhoHoldsOtherLayersFindsWhatIsThereOfThem) {
+TEST_F(DiskPagesTest, ANodeWithOtherLayersFindsThePagesOfThem) {
   const Layout layout = kv::MakeLayout(16, 0, {{{}}, {{}}, {{.row_bytes = 3}}, {{}}});
   const auto tokens = Text(80);
   {
@@ -314,7 +315,7 @@ TEST_F(DiskPagesTest, WhoHoldsOtherLayersFindsWhatIsThereOfThem) {
   EXPECT_EQ(Compute(layout, {0, 4}, others, store.get()), 80u);
 }
 
-TEST_F(DiskPagesTest, WhatIsDamagedIsNotThere) {
+TEST_F(DiskPagesTest, DamagedPagesAreIgnored) {
   const Layout layout = kv::MakeLayout(8, 0, {{{}}, {{.row_bytes = 3, .transposed = true}}});
   const auto tokens = Text(120);
   Random random(1);
@@ -368,7 +369,7 @@ TEST_F(DiskPagesTest, WhatIsNoPageFileIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::is_directory(folder() + "/a.rows"));
 }
 
-TEST_F(DiskPagesTest, TheEndOfWhatWasNotUsedForLongestGoesFirst) {
+TEST_F(DiskPagesTest, TheLastPagesOfTheLeastRecentlyUsedPrefixAreEvictedFirst) {
   const Layout layout = kv::PlainLayout();
   // Room for two of the three texts.
   Compute(layout, layout.all_layers(), Text(160, 1), Open().get());
@@ -380,7 +381,7 @@ TEST_F(DiskPagesTest, TheEndOfWhatWasNotUsedForLongestGoesFirst) {
   EXPECT_LE(FolderBytes(), one_bytes * 5 / 2);
   EXPECT_EQ(Compute(layout, layout.all_layers(), Text(160, 1), store.get()), 160u);
   Pool pool(kPlenty, store.get());
-  Twin second(layout, pool, layout.all_layers());
+  CheckedTable second(layout, pool, layout.all_layers());
   second.Adopt(Text(160, 2));
   EXPECT_GT(second.length(), 0u);  // its beginning
   EXPECT_LT(second.length(), 160u);
@@ -432,9 +433,10 @@ TEST_F(DiskPagesTest, WhatAFullQueueHadNoRoomForIsKeptWhenItIsUsedAgain) {
   const std::vector<int32_t> text = Text(100);
   // Each text reuses memory's pages, and the queue always has room for one.
   for (uint32_t kept = 0; kept < 6; kept = FilesOf(folder()).size()) {
-    Twin twin(layout, pool, layout.all_layers());
-    twin.Adopt(text);
-    ASSERT_TRUE(twin.Compute(layout.all_layers(), {text.begin() + twin.length(), text.end()}));
+    CheckedTable checked(layout, pool, layout.all_layers());
+    checked.Adopt(text);
+    ASSERT_TRUE(
+        checked.Compute(layout.all_layers(), {text.begin() + checked.length(), text.end()}));
     ASSERT_TRUE(store->Flush(20 * kNsPerSecond));
     ASSERT_GT(FilesOf(folder()).size(), kept);
   }
@@ -467,10 +469,10 @@ TEST_F(DiskPagesTest, MemoryThatIsFullTakesAsMuchAsFits) {
   Compute(layout, layout.all_layers(), tokens, Open().get());
   const auto store = Open();
   Pool pool(10 * kv::kPageAlignment, store.get());  // three layers: three times three and one
-  Twin twin(layout, pool, layout.all_layers());
-  twin.Adopt(tokens);
-  EXPECT_EQ(twin.length(), 48u);
-  twin.Verify();
+  CheckedTable checked(layout, pool, layout.all_layers());
+  checked.Adopt(tokens);
+  EXPECT_EQ(checked.length(), 48u);
+  checked.Verify();
 }
 
 // Runs random operations in another process until it is killed, or for a number of steps.
@@ -511,8 +513,8 @@ TEST_F(DiskPagesTest, AProcessThatIsKilledLeavesNoWrongPage) {
                      [&](const kv::Block& block) {
                        // The file's prefix belongs to the last row only.
                        const size_t row_bytes = block.row_bytes;
-                       const auto expected = Twin::RowContent(file.name.prefix_at_end, block.layer,
-                                                              block.stream, row_bytes);
+                       const auto expected = CheckedTable::RowContent(
+                           file.name.prefix_at_end, block.layer, block.stream, row_bytes);
                        EXPECT_TRUE(std::ranges::equal(block.rows.last(row_bytes), expected));
                        return Ok();
                      });
@@ -553,16 +555,16 @@ TEST_F(DiskPagesTest, TwoProcessesAtOnce) {
   EXPECT_LE(FolderBytes(), kBytes);
 }
 
-TEST_F(DiskPagesTest, AnotherProcessIsHeardOfWhileThisOneRuns) {
+TEST_F(DiskPagesTest, PagesOfAnotherRunningProcessAreFound) {
   const Layout layout = kv::PlainLayout();
   const auto store = Open();
   Compute(layout, layout.all_layers(), Text(100), Open().get());
   uint32_t adopted = 0;
   for (int attempt = 0; attempt < 1000 && adopted == 0; ++attempt) {
     Pool pool(kPlenty, store.get());
-    Twin twin(layout, pool, layout.all_layers());
-    twin.Adopt(Text(100));
-    adopted = twin.length();
+    CheckedTable checked(layout, pool, layout.all_layers());
+    checked.Adopt(Text(100));
+    adopted = checked.length();
     clock_.SleepFor(20 * kNsPerMs);
   }
   EXPECT_EQ(adopted, 96u);

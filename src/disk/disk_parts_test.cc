@@ -15,10 +15,10 @@
 namespace aster::disk {
 namespace {
 
+using kv::CheckedTable;
 using kv::LayerRange;
 using kv::Layout;
 using kv::Pool;
-using kv::Twin;
 
 constexpr uint64_t kRoom = uint64_t{64} << 20;
 
@@ -33,11 +33,11 @@ class DiskParts : public testing::Test {
   static uint32_t Compute(const Layout& layout, const std::vector<int32_t>& tokens,
                           DiskPages* store) {
     Pool pool(kRoom, store);
-    Twin twin(layout, pool, layout.all_layers());
-    twin.Adopt(tokens);
-    const uint32_t adopted = twin.length();
-    CHECK(twin.Compute(layout.all_layers(), {tokens.begin() + adopted, tokens.end()}));
-    twin.Verify();
+    CheckedTable checked(layout, pool, layout.all_layers());
+    checked.Adopt(tokens);
+    const uint32_t adopted = checked.length();
+    CHECK(checked.Compute(layout.all_layers(), {tokens.begin() + adopted, tokens.end()}));
+    checked.Verify();
     CHECK(store->Flush(20 * kNsPerSecond));
     return adopted;
   }
@@ -61,9 +61,9 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   std::vector<int32_t> text;
   for (int32_t i = 0; i < 96; ++i) text.push_back(i * 31 % 97);
   Pool pool(kRoom);
-  Twin twin(whole, pool, all);
-  ASSERT_TRUE(twin.Compute(all, text));
-  const std::vector<uint8_t> chunk = kv::ExportBytes(twin.table(), all, 0, 96);
+  CheckedTable checked(whole, pool, all);
+  ASSERT_TRUE(checked.Compute(all, text));
+  const std::vector<uint8_t> chunk = kv::ExportBytes(checked.table(), all, 0, 96);
   // The positions that a machine with that part finds, and their bytes.
   const auto adopted = [&](const Layout& layout, DiskPages& store) {
     Pool own(kRoom, &store);

@@ -21,10 +21,10 @@
 namespace aster::disk {
 namespace {
 
+using kv::CheckedTable;
 using kv::LayerRange;
 using kv::Layout;
 using kv::Pool;
-using kv::Twin;
 
 constexpr uint64_t kPlentyOfPages = uint64_t{64} << 20;
 
@@ -72,8 +72,8 @@ class SessionFolderTest : public testing::Test {
   Status Save(const std::string& name, const Layout& layout, const std::vector<int32_t>& tokens,
               const Topology& topology = {}) {
     Pool pool(kPlentyOfPages);
-    Twin twin(layout, pool, layout.all_layers());
-    CHECK(twin.Compute(layout.all_layers(), tokens));
+    CheckedTable checked(layout, pool, layout.all_layers());
+    CHECK(checked.Compute(layout.all_layers(), tokens));
     const auto end = static_cast<uint32_t>(tokens.size());
     return sessions_.Save(
         name, SessionOf(layout, tokens), layout, [&](FunctionRef<Status(Bytes)> sink) -> Status {
@@ -82,7 +82,7 @@ class SessionFolderTest : public testing::Test {
           for (const LayerRange range : ranges) {
             const uint32_t step = topology.step == 0 ? end : topology.step;
             for (uint32_t begin = 0; begin < end; begin += step) {
-              TRY(kv::Export(twin.table(), range, begin, std::min(end, begin + step), sink));
+              TRY(kv::Export(checked.table(), range, begin, std::min(end, begin + step), sink));
             }
           }
           return Ok();
@@ -92,14 +92,14 @@ class SessionFolderTest : public testing::Test {
   // Loads it into an empty pool, with every row checked; returns the positions.
   uint32_t Load(const OpenSession& open, const Layout& layout, Status& status) {
     Pool pool(kPlentyOfPages);
-    Twin twin(layout, pool, layout.all_layers());
+    CheckedTable checked(layout, pool, layout.all_layers());
     status = sessions_.LoadRows(open, layout, [&](Bytes chunk) {
-      Status imported = kv::Import(twin.table(), chunk);
-      twin.TakeLengths(open.session.tokens);
+      Status imported = kv::Import(checked.table(), chunk);
+      checked.TakeLengths(open.session.tokens);
       return imported;
     });
-    twin.Verify();
-    return twin.length();
+    checked.Verify();
+    return checked.length();
   }
   uint32_t LoadWhole(const std::string& name, const Layout& layout) {
     const OpenSession open = sessions_.Open(name).value();
@@ -193,7 +193,7 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
 }
 
 // A text that was loaded and rewound continues from there.
-TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
+TEST_F(SessionFolderTest, LoadedSessionsCanBeRewoundWithinTheSlack) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
     const auto tokens = HistoryOf(109);
@@ -201,26 +201,26 @@ TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
     const OpenSession open = sessions_.Open("kept").value();
     for (uint32_t length = 0; length < 109; ++length) {
       Pool pool(kPlentyOfPages);
-      Twin twin(layout, pool, layout.all_layers());
-      ASSERT_TRUE(
-          sessions_
-              .LoadRows(open, layout, [&](Bytes chunk) { return kv::Import(twin.table(), chunk); })
-              .ok());
-      twin.TakeLengths(tokens);
-      twin.Truncate(length);
-      twin.Verify();
-      EXPECT_TRUE(length < layout.ReachOf(109) || twin.length() == length) << length;
+      CheckedTable checked(layout, pool, layout.all_layers());
+      ASSERT_TRUE(sessions_
+                      .LoadRows(open, layout,
+                                [&](Bytes chunk) { return kv::Import(checked.table(), chunk); })
+                      .ok());
+      checked.TakeLengths(tokens);
+      checked.Truncate(length);
+      checked.Verify();
+      EXPECT_TRUE(length < layout.ReachOf(109) || checked.length() == length) << length;
       // The sequence is saved in this state, and can be loaded again.
-      if (twin.length() == 0) continue;
-      const std::vector<int32_t> rest(tokens.begin(), tokens.begin() + twin.length());
+      if (checked.length() == 0) continue;
+      const std::vector<int32_t> rest(tokens.begin(), tokens.begin() + checked.length());
       ASSERT_TRUE(sessions_
                       .Save("rest", SessionOf(layout, rest), layout,
                             [&](FunctionRef<Status(Bytes)> sink) {
-                              return kv::Export(twin.table(), layout.all_layers(), 0, twin.length(),
-                                                sink);
+                              return kv::Export(checked.table(), layout.all_layers(), 0,
+                                                checked.length(), sink);
                             })
                       .ok());
-      EXPECT_EQ(LoadWhole("rest", layout), twin.length());
+      EXPECT_EQ(LoadWhole("rest", layout), checked.length());
     }
   }
 }
@@ -320,7 +320,7 @@ TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
 }
 
 // Depending on the place of the damage, all messages and all tokens are readable, or not.
-TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
+TEST_F(SessionFolderTest, TheLengthOfTheCachedTextIsReported) {
   const std::string path = holder_.File("alone.session");
   ASSERT_TRUE(Save(path, kv::PlainLayout(), HistoryOf(100)).ok());
   const std::string whole = ReadFile(path, kPlentyOfPages).value();
@@ -363,13 +363,13 @@ TEST_F(SessionFolderTest, ASaveThatFailsLeavesNoPages) {
   const size_t before = PageFiles();
   const std::vector<int32_t> tokens = HistoryOf(100, 20);
   Pool pool(kPlentyOfPages);
-  Twin twin(layout, pool, layout.all_layers());
-  ASSERT_TRUE(twin.Compute(layout.all_layers(), tokens));
+  CheckedTable checked(layout, pool, layout.all_layers());
+  ASSERT_TRUE(checked.Compute(layout.all_layers(), tokens));
   size_t most = 0;
   const Status failed = sessions_.Save(
       "other", SessionOf(layout, tokens), layout, [&](FunctionRef<Status(Bytes)> sink) -> Status {
         for (uint32_t begin = 0; begin < 100; begin += 20) {
-          TRY(kv::Export(twin.table(), layout.all_layers(), begin, begin + 20, sink));
+          TRY(kv::Export(checked.table(), layout.all_layers(), begin, begin + 20, sink));
           most = std::max(most, PageFiles());
         }
         return Error(Code::kUnavailable, "a node is gone");

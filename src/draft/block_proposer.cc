@@ -51,7 +51,7 @@ class BlockProposer final : public engine::Proposer {
   }
 
  private:
-  Status TakeIn(std::span<const int32_t> history) {
+  Status ReadRows(std::span<const int32_t> history) {
     if (rows_.count() == 0) return Ok();
     if (!table_) table_.emplace(shared_.layout_, shared_.pages_, shared_.layout_.all_layers());
     const auto tokens = history.subspan(rows_.end() - rows_.count(), rows_.count());
@@ -65,7 +65,7 @@ class BlockProposer final : public engine::Proposer {
   }
 
   Status TryPropose(std::span<const int32_t> history, uint32_t most, std::vector<int32_t>& drafts) {
-    TRY(TakeIn(history));
+    TRY(ReadRows(history));
     if (!table_) return Ok();
     model::BlockDrafter& drafter = shared_.drafter_;
     std::vector<int32_t> text(history.begin(), history.end());

@@ -25,7 +25,7 @@ constexpr uint32_t kMost = 3;
 model::Shape TargetOf(Arch arch) {
   model::Shape shape =
       arch == Arch::kDeepSeek4 ? model::SmallDeepSeek4({0, 4, 0, 128}) : model::SmallShape(arch);
-  shape.next_layers = 0;
+  shape.mtp_layers = 0;
   return shape;
 }
 
@@ -97,7 +97,7 @@ TEST_P(BlockDrafts, ChangeNoAnswer) {
     for (const float temperature : {0.0F, 1.0F}) {
       const Said plain = Answer(scheduler, prompt, engine::DraftKind::kNone, temperature);
       // Both names mean the drafter.
-      for (const auto kind : {engine::DraftKind::kNextTokens, engine::DraftKind::kModel}) {
+      for (const auto kind : {engine::DraftKind::kMtp, engine::DraftKind::kModel}) {
         const Said said = Answer(scheduler, prompt, kind, temperature);
         EXPECT_EQ(said.tokens, plain.tokens);
         drafted += said.drafts.drafted;
@@ -110,7 +110,7 @@ TEST_P(BlockDrafts, ChangeNoAnswer) {
 // Draft tokens are the same if rows come in any pieces, and if only those of the window come.
 TEST_P(BlockDrafts, AreThoseOfTheRowsThatAreKnown) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
-  auto first = proposers_.Make(RequestWith(engine::DraftKind::kNextTokens));
+  auto first = proposers_.Make(RequestWith(engine::DraftKind::kMtp));
   ASSERT_TRUE(first.ok());
   EXPECT_EQ((*first)->follows(), engine::Follows::kTapped);
   kv::PageTable table = model_->NewTable();
@@ -122,7 +122,7 @@ TEST_P(BlockDrafts, AreThoseOfTheRowsThatAreKnown) {
   const std::vector<float> rows(output.tapped.begin(), output.tapped.end());
   ASSERT_EQ(rows.size(), 199 * width());
   const auto propose = [&](std::span<const uint32_t> cuts) {
-    const auto proposer = proposers_.Make(RequestWith(engine::DraftKind::kNextTokens)).value();
+    const auto proposer = proposers_.Make(RequestWith(engine::DraftKind::kMtp)).value();
     for (size_t i = 0; i + 1 < cuts.size(); ++i) {
       proposer->Follow(
           text, cuts[i],
@@ -168,7 +168,7 @@ TEST_P(BlockDrafts, OutliveALostGpu) {
     for (int turn = 0; turn < 2; ++turn) {
       engine::Sequence sequence(model);
       sequence.SetHistory(prompt);
-      engine::Request request = RequestWith(engine::DraftKind::kNextTokens);
+      engine::Request request = RequestWith(engine::DraftKind::kMtp);
       request.sequence = &sequence;
       request.max_tokens = 60;
       request.sampling.seed = 5;
@@ -188,9 +188,8 @@ TEST_P(BlockDrafts, NeedTheLayersThatTheyRead) {
       Load(file_, drafter_.files(),
            model::Slice{.layer_begin = last, .layer_end = shape_.layer_count, .head = true});
   EXPECT_FALSE(half->has_drafter());
-  EXPECT_THAT(
-      Proposers(half.get()).Make(RequestWith(engine::DraftKind::kNextTokens)).error().message(),
-      HasSubstr("reads rows behind layer"));
+  EXPECT_THAT(Proposers(half.get()).Make(RequestWith(engine::DraftKind::kMtp)).error().message(),
+              HasSubstr("reads rows behind layer"));
 }
 
 TEST_P(BlockDrafts, OfAnotherModelAreLeftOut) {

@@ -35,7 +35,7 @@ std::vector<int32_t> ProposeSlowly(std::span<const int32_t> history, NgramOption
   return {};
 }
 
-TEST(NgramProposer, NothingFollowsWhatNeverWas) {
+TEST(NgramProposer, NothingIsProposedAfterUnseenTokens) {
   NgramProposer proposer;
   EXPECT_THAT(Propose(proposer), IsEmpty());
   for (int32_t token = 0; token < 100; ++token) {
@@ -44,7 +44,7 @@ TEST(NgramProposer, NothingFollowsWhatNeverWas) {
   }
 }
 
-TEST(NgramProposer, WhatFollowedThenFollowsAgain) {
+TEST(NgramProposer, ProposesWhatFollowedBefore) {
   NgramProposer proposer({.shortest = 2, .longest = 4, .max_tokens = 3});
   proposer.Append(std::vector<int32_t>{1, 2, 3, 4, 5, 9, 1});
   EXPECT_THAT(Propose(proposer), IsEmpty());  // one token is too few

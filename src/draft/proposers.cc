@@ -56,7 +56,7 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
   switch (request.draft.kind) {
     case engine::DraftKind::kNgram:
       return std::unique_ptr<engine::Proposer>(std::make_unique<FromText>(request.draft.most));
-    case engine::DraftKind::kNextTokens:
+    case engine::DraftKind::kMtp:
       if (answers_ == nullptr) break;
       return MakeOwn(request);
     case engine::DraftKind::kModel:
@@ -75,13 +75,13 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
 // weights have moved: new ones are made, and answers in progress draft no more.
 Result<std::unique_ptr<engine::Proposer>> Proposers::MakeOwn(const engine::Request& request) {
   if (answers_->replacements() != replacements_) {
-    if (next_ != nullptr) lost_next_.push_back(std::move(next_));
+    if (mtp_ != nullptr) lost_mtp_.push_back(std::move(mtp_));
     if (blocks_ != nullptr) lost_blocks_.push_back(std::move(blocks_));
     replacements_ = answers_->replacements();
   }
-  if (!answers_->has_drafter() && answers_->weights().next != nullptr) {
-    if (next_ == nullptr) next_ = TRY(NextBlock::Make(*answers_));
-    return next_->NewProposer(ForDrafts(request));
+  if (!answers_->has_drafter() && answers_->weights().mtp != nullptr) {
+    if (mtp_ == nullptr) mtp_ = TRY(MtpDrafter::Make(*answers_));
+    return mtp_->NewProposer(ForDrafts(request));
   }
   if (blocks_ == nullptr) blocks_ = TRY(BlockProposers::Make(*answers_));
   return blocks_->NewProposer(ForDrafts(request));

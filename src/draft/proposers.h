@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "draft/block_proposer.h"
-#include "draft/next_proposer.h"
+#include "draft/mtp_proposer.h"
 #include "engine/local_model.h"
 #include "engine/proposer.h"
 
@@ -31,10 +31,10 @@ class Proposers final : public engine::ProposerSource {
 
   engine::LocalModel* const answers_;
   engine::LocalModel* const drafts_;
-  std::unique_ptr<NextBlock> next_;         // once it was asked for
+  std::unique_ptr<MtpDrafter> mtp_;         // once it was asked for
   std::unique_ptr<BlockProposers> blocks_;  // likewise
   uint64_t replacements_ = 0;               // of lost GPUs, when they were made
-  std::vector<std::unique_ptr<NextBlock>> lost_next_;
+  std::vector<std::unique_ptr<MtpDrafter>> lost_mtp_;
   std::vector<std::unique_ptr<BlockProposers>> lost_blocks_;
 };
 

@@ -21,10 +21,10 @@ using testing::HasSubstr;
 
 // MTP blocks with streams and a window of 24, or with rows, recurrent states and a window that is
 // longer than the texts.
-model::Shape WithNextBlock(model::Arch arch) {
+model::Shape WithMtpBlock(model::Arch arch) {
   if (arch == model::Arch::kDeepSeek4) return model::SmallDeepSeek4({0, 4});
   model::Shape shape = model::SmallShape(arch);
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 
@@ -56,7 +56,7 @@ class Drafting : public testing::TestWithParam<model::Arch> {
     return {std::move(generated.tokens), generated.finish.counts};
   }
 
-  const model::ModelFile file_{WithNextBlock(GetParam()), gguf::TensorType::kF32};
+  const model::ModelFile file_{WithMtpBlock(GetParam()), gguf::TensorType::kF32};
   const std::unique_ptr<engine::LocalModel> model_ = Load(file_);
   const std::unique_ptr<engine::LocalModel> smaller_ = Load(file_);
   Proposers proposers_{model_.get(), smaller_.get()};
@@ -71,7 +71,7 @@ TEST_P(Drafting, ChangesNothingWhicheverDrafterProposes) {
     for (const float temperature : {0.0F, 1.0F}) {
       const Said plain = Answer(scheduler, prompt, DraftKind::kNone, temperature);
       EXPECT_EQ(plain.counts.drafts, engine::DraftCounts{});
-      for (const DraftKind kind : {DraftKind::kNgram, DraftKind::kNextTokens, DraftKind::kModel}) {
+      for (const DraftKind kind : {DraftKind::kNgram, DraftKind::kMtp, DraftKind::kModel}) {
         const Said said = Answer(scheduler, prompt, kind, temperature);
         EXPECT_EQ(said.tokens, plain.tokens);
         EXPECT_EQ(said.counts.drafts.steps + said.counts.drafts.accepted + 1,
@@ -105,7 +105,7 @@ TEST_P(Drafting, TheBlockIsWarmedByThePrompt) {
 
   engine::Request request;
   request.sampling.temperature = 0;
-  request.draft = {.kind = DraftKind::kNextTokens, .most = 3};
+  request.draft = {.kind = DraftKind::kMtp, .most = 3};
   const size_t width = model_->shape().hidden_width();
   const auto propose = [&](std::span<const uint32_t> cuts) {
     const auto proposer = proposers_.Make(request).value();
@@ -133,13 +133,13 @@ TEST_P(Drafting, TheBlockIsWarmedByThePrompt) {
   EXPECT_TRUE(propose(missing).empty());
 }
 
-TEST_P(Drafting, WhatCannotBeHadIsRefused) {
+TEST_P(Drafting, UnavailableDraftersAreRefused) {
   engine::Request request;
   request.draft.kind = DraftKind::kModel;
   EXPECT_FALSE(Proposers(model_.get()).Make(request).ok());
   const model::ModelFile plain(model::SmallShape(model::Arch::kLlama), gguf::TensorType::kQ8_0);
   const auto other = Load(plain);
-  request.draft.kind = DraftKind::kNextTokens;
+  request.draft.kind = DraftKind::kMtp;
   EXPECT_THAT(Proposers(other.get()).Make(request).error().message(), HasSubstr("no MTP block"));
 }
 

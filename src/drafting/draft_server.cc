@@ -191,16 +191,16 @@ void DraftServer::Work() {
   if (drafts.size() > most) drafts.resize(most);
   if (drafts.empty() || !CheckTokens(*text.drafter, drafts).ok()) {
     // Replies also without draft tokens, so that the drafter does not count as silent.
-    if (--text.tries == 0) Tell(id, text);
+    if (--text.tries == 0) SendDrafts(id, text);
     return;
   }
   text.tokens.insert(text.tokens.end(), drafts.begin(), drafts.end());
   // A second look-up would find no more.
   if (!is_model) text.tries = 0;
-  Tell(id, text);
+  SendDrafts(id, text);
 }
 
-void DraftServer::Tell(const TextId& id, const Text& text) {
+void DraftServer::SendDrafts(const TextId& id, const Text& text) {
   wire::DraftTokens message;
   message.draft = id.second;
   message.begin = text.length;

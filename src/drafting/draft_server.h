@@ -76,7 +76,7 @@ class DraftServer {
   void Forget(const TextId& id);
   void ForgetIdle();
   void Refuse(const wire::NodeId& to, uint64_t draft, Error why);
-  void Tell(const TextId& id, const Text& text);
+  void SendDrafts(const TextId& id, const Text& text);
   const std::pair<const TextId, Text>* Next() const;
 
   net::Network& network_;

@@ -40,15 +40,15 @@ class DraftServerTest : public testing::Test {
     begin.tokens = std::move(tokens);
     return begin;
   }
-  void Tell(const wire::NodeId& from, wire::Message message) {
+  void Deliver(const wire::NodeId& from, wire::Message message) {
     server_.Handle(MessageFrom(from, std::move(message)));
   }
-  void GoOn(uint64_t draft, uint32_t begin, std::vector<int32_t> tokens) {
+  void Continue(uint64_t draft, uint32_t begin, std::vector<int32_t> tokens) {
     wire::FollowDraft follow;
     follow.draft = draft;
     follow.begin = begin;
     follow.tokens = std::move(tokens);
-    Tell(kFront, follow);
+    Deliver(kFront, follow);
   }
   // The messages until there is nothing more to draft.
   std::vector<wire::DraftTokens> Drafts() {
@@ -70,7 +70,7 @@ class DraftServerTest : public testing::Test {
 };
 
 TEST_F(DraftServerTest, AModelsDraftTokensArePushedAsTheyAreMade) {
-  Tell(kFront, BeginOf(5, {1, 2}));
+  Deliver(kFront, BeginOf(5, {1, 2}));
   const auto drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(4));
   EXPECT_EQ(drafts[0].draft, 5u);
@@ -80,14 +80,14 @@ TEST_F(DraftServerTest, AModelsDraftTokensArePushedAsTheyAreMade) {
 }
 
 TEST_F(DraftServerTest, WhereTheTextAgreesOneMoreIsMadeAndOtherwiseAllOfThem) {
-  Tell(kFront, BeginOf(5, {1, 2}));
+  Deliver(kFront, BeginOf(5, {1, 2}));
   Drafts();
-  GoOn(5, 2, {3});
+  Continue(5, 2, {3});
   auto drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));
   EXPECT_EQ(drafts[0].begin, 3u);
   EXPECT_THAT(drafts[0].tokens, ElementsAre(4, 5, 6, 7));
-  GoOn(5, 3, {4, 50});
+  Continue(5, 3, {4, 50});
   drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(4));
   EXPECT_EQ(drafts[3].begin, 5u);
@@ -97,12 +97,12 @@ TEST_F(DraftServerTest, WhereTheTextAgreesOneMoreIsMadeAndOtherwiseAllOfThem) {
 TEST_F(DraftServerTest, ALookUpIsAskedOnceForEachNewText) {
   wire::BeginDraft begin = BeginOf(6, {998});
   begin.drafter = {};
-  Tell(kFront, begin);
+  Deliver(kFront, begin);
   auto drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));
   EXPECT_THAT(drafts[0].tokens, ElementsAre(999));
   // The server replies even without draft tokens, as it would otherwise count as silent.
-  GoOn(6, 1, {999});
+  Continue(6, 1, {999});
   drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));
   EXPECT_THAT(drafts[0].tokens, IsEmpty());
@@ -110,9 +110,9 @@ TEST_F(DraftServerTest, ALookUpIsAskedOnceForEachNewText) {
 }
 
 TEST_F(DraftServerTest, TheTextWithTheFewestDraftTokensAheadIsFirst) {
-  Tell(kFront, BeginOf(1, {10}));
+  Deliver(kFront, BeginOf(1, {10}));
   for (int i = 0; i < 2; ++i) server_.Work();
-  Tell(kOther, BeginOf(1, {20}));
+  Deliver(kOther, BeginOf(1, {20}));
   network_.Take();
   for (int i = 0; i < 3; ++i) server_.Work();
   std::vector<int32_t> newest;
@@ -124,43 +124,43 @@ TEST_F(DraftServerTest, TheTextWithTheFewestDraftTokensAheadIsFirst) {
 TEST_F(DraftServerTest, WhatCannotBeDraftedForIsRefused) {
   wire::BeginDraft begin = BeginOf(1, {2});
   begin.vocabulary = {1, 1};
-  Tell(kFront, begin);
+  Deliver(kFront, begin);
   EXPECT_THAT(Refusal(), HasSubstr("vocabulary"));
   begin = BeginOf(1, {2});
   begin.drafter = {9, 9};
-  Tell(kFront, begin);
+  Deliver(kFront, begin);
   EXPECT_THAT(Refusal(), HasSubstr("no such drafter"));
-  Tell(kFront, BeginOf(1, {1000}));
+  Deliver(kFront, BeginOf(1, {1000}));
   EXPECT_THAT(Refusal(), HasSubstr("token 1000"));
-  Tell(kFront, BeginOf(1, {-1}));
+  Deliver(kFront, BeginOf(1, {-1}));
   EXPECT_THAT(Refusal(), HasSubstr("token -1"));
   begin = BeginOf(1, {2});
   begin.most = 33;
-  Tell(kFront, begin);
+  Deliver(kFront, begin);
   EXPECT_THAT(Refusal(), HasSubstr("33 draft tokens"));
   begin = BeginOf(1, {2});
   begin.sampling.temperature = -1;
-  Tell(kFront, begin);
+  Deliver(kFront, begin);
   EXPECT_NE(Refusal(), "");
   EXPECT_EQ(server_.text_count(), 0u);
 }
 
-TEST_F(DraftServerTest, ATextThatGoesOnElsewhereIsOver) {
-  Tell(kFront, BeginOf(1, {2}));
+TEST_F(DraftServerTest, ATextThatContinuesAfterAGapEnds) {
+  Deliver(kFront, BeginOf(1, {2}));
   Drafts();
-  GoOn(1, 2, {3});
+  Continue(1, 2, {3});
   EXPECT_THAT(Refusal(), HasSubstr("goes on at token 2"));
   EXPECT_EQ(server_.text_count(), 0u);
-  GoOn(1, 1, {3});  // the text was forgotten
+  Continue(1, 1, {3});  // the text was forgotten
   EXPECT_THAT(Drafts(), IsEmpty());
 }
 
 TEST_F(DraftServerTest, TextsEndWhenTheirFrontEndSaysSoAndWhenItIsGone) {
-  for (uint64_t draft = 1; draft <= 3; ++draft) Tell(kFront, BeginOf(draft, {2}));
-  Tell(kOther, BeginOf(1, {2}));
+  for (uint64_t draft = 1; draft <= 3; ++draft) Deliver(kFront, BeginOf(draft, {2}));
+  Deliver(kOther, BeginOf(1, {2}));
   wire::EndDraft end;
   end.draft = 2;
-  Tell(kFront, end);
+  Deliver(kFront, end);
   EXPECT_EQ(server_.text_count(), 3u);
   server_.Handle(DownOf(kFront));
   EXPECT_EQ(server_.text_count(), 1u);
@@ -173,23 +173,23 @@ class LittleRoom : public DraftServerTest {
 };
 
 TEST_F(LittleRoom, WhatIsBeyondIsRefusedUntilOthersAreIdle) {
-  Tell(kFront, BeginOf(1, {1}));
-  Tell(kFront, BeginOf(2, {1}));
+  Deliver(kFront, BeginOf(1, {1}));
+  Deliver(kFront, BeginOf(2, {1}));
   Drafts();
-  Tell(kFront, BeginOf(3, {1}));
+  Deliver(kFront, BeginOf(3, {1}));
   EXPECT_THAT(Refusal(), HasSubstr("2 texts"));
-  Tell(kOther, BeginOf(1, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  Deliver(kOther, BeginOf(1, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_THAT(Refusal(), HasSubstr("2 tokens"));
-  GoOn(2, 1, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  Continue(2, 1, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_THAT(Refusal(), HasSubstr("2 tokens"));
   EXPECT_EQ(server_.text_count(), 1u);
-  Tell(kFront, BeginOf(2, {1}));
-  Tell(kOther, BeginOf(1, {1}));
+  Deliver(kFront, BeginOf(2, {1}));
+  Deliver(kOther, BeginOf(1, {1}));
   Drafts();
-  Tell(TestNode(3), BeginOf(1, {1}));
+  Deliver(TestNode(3), BeginOf(1, {1}));
   EXPECT_THAT(Refusal(), HasSubstr("3 texts"));
   network_.virtual_clock.AdvanceBy(120 * kNsPerSecond);
-  Tell(TestNode(3), BeginOf(1, {1}));
+  Deliver(TestNode(3), BeginOf(1, {1}));
   EXPECT_THAT(Drafts(), SizeIs(4));
   EXPECT_EQ(server_.text_count(), 1u);
 }

@@ -33,7 +33,7 @@ constexpr uint32_t kAhead = 4;
 // missed once.
 constexpr uint64_t kMissed = 3;
 // The most replaced drafters that are remembered because they sent something invalid.
-constexpr size_t kMostOutcast = 1024;
+constexpr size_t kMostBanned = 1024;
 
 }  // namespace
 
@@ -41,12 +41,12 @@ constexpr size_t kMostOutcast = 1024;
 class RemoteProposers::Answer final : public engine::Proposer {
  public:
   Answer(RemoteProposers& source, uint64_t id, const engine::Request& request,
-         std::unique_ptr<engine::Proposer> beside)
+         std::unique_ptr<engine::Proposer> fallback)
       : source_(source),
         id_(id),
         sampling_(request.sampling),
         most_(std::min(kAhead * request.draft.most, engine::kMostDrafts)),
-        beside_(std::move(beside)),
+        fallback_(std::move(fallback)),
         chains_(source.peers_.size()) {
     sampling_.logprobs = false;
     sampling_.top_logprobs = 0;
@@ -73,7 +73,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
       if (is_new)
         Begin(i);
       else
-        GoOn(i, news);
+        SendFollowing(i, news);
     }
   }
 
@@ -84,15 +84,15 @@ class RemoteProposers::Answer final : public engine::Proposer {
     const auto behind = history.subspan(text_.size());
     // Takes the draft tokens of the drafter with the best record.
     const std::vector<int32_t>* best = nullptr;
-    double record = -1;
+    double acceptance_rate = -1;
     for (size_t i = 0; i < chains_.size(); ++i) {
       const std::vector<int32_t>& tokens = chains_[i].tokens;
-      const bool is_other = source_.peers_[i].record() <= record;
+      const bool is_other = source_.peers_[i].acceptance_rate() <= acceptance_rate;
       if (is_other || tokens.size() <= behind.size() ||
           !std::ranges::equal(behind, std::span(tokens).first(behind.size())))
         continue;
       best = &tokens;
-      record = source_.peers_[i].record();
+      acceptance_rate = source_.peers_[i].acceptance_rate();
     }
     if (best != nullptr) {
       const auto found = std::span(*best).subspan(behind.size());
@@ -100,7 +100,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
       drafts.insert(drafts.end(), wanted.begin(), wanted.end());
       return Ok();
     }
-    return beside_ == nullptr ? Ok() : beside_->Propose(history, most, drafts);
+    return fallback_ == nullptr ? Ok() : fallback_->Propose(history, most, drafts);
   }
 
   // Takes draft tokens. Returns why they are invalid; an empty text if they are valid.
@@ -137,7 +137,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
     if (chains_[peer].is_begun && of.is_usable()) {
       wire::EndDraft end;
       end.draft = DraftOf(peer);
-      static_cast<void>(source_.network_->Send(of.who.node, end));
+      static_cast<void>(source_.network_->Send(of.remote.node, end));
     }
     Drop(peer);
   }
@@ -165,14 +165,14 @@ class RemoteProposers::Answer final : public engine::Proposer {
     wire::BeginDraft begin;
     begin.draft = DraftOf(i);
     begin.vocabulary = source_.options_.vocabulary.digest;
-    begin.drafter = peer.who.drafter;
+    begin.drafter = peer.remote.drafter;
     begin.sampling = stage::SamplingToWire(sampling_);
     begin.most = most_;
     begin.tokens = text_;
     chains_[i].is_begun = source_.Push(peer, std::move(begin));
   }
 
-  void GoOn(size_t i, std::span<const int32_t> news) {
+  void SendFollowing(size_t i, std::span<const int32_t> news) {
     Peer& peer = source_.peers_[i];
     Chain& chain = chains_[i];
     if (!chain.is_begun || !peer.is_usable()) return;
@@ -199,14 +199,14 @@ class RemoteProposers::Answer final : public engine::Proposer {
   const uint64_t id_;
   engine::SamplingOptions sampling_;
   const uint32_t most_;
-  const std::unique_ptr<engine::Proposer> beside_;  // or null
+  const std::unique_ptr<engine::Proposer> fallback_;  // or null
   std::vector<int32_t> text_;
   std::vector<Chain> chains_;  // by peer
 };
 
 void RemoteProposers::Peer::Learn(bool is_right) {
-  right = kRecordMemory * right + (is_right ? 1 : 0);
-  checked = kRecordMemory * checked + 1;
+  recent_accepted = kRecordMemory * recent_accepted + (is_right ? 1 : 0);
+  recent_checked = kRecordMemory * recent_checked + 1;
 }
 
 RemoteProposers::RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
@@ -222,18 +222,18 @@ void RemoteProposers::Add(RemoteDrafter drafter) {
   const auto known = std::ranges::find_if(peers_, [&](Peer& peer) { return peer.Is(drafter); });
   if (known != peers_.end()) {
     known->look = looks_;
-    if (known->who.addresses == drafter.addresses) return;
-    known->who.addresses = std::move(drafter.addresses);
-    network_->Introduce(known->who.node, known->who.addresses);
+    if (known->remote.addresses == drafter.addresses) return;
+    known->remote.addresses = std::move(drafter.addresses);
+    network_->Introduce(known->remote.node, known->remote.addresses);
     return;
   }
-  if (std::ranges::count(outcast_, DrafterId(drafter.node, drafter.drafter)) > 0) return;
+  if (std::ranges::count(banned_, DrafterId(drafter.node, drafter.drafter)) > 0) return;
   Peer* const peer = Place();
   if (peer == nullptr) return;
   peer->counts.name = drafter.name;
-  peer->who = std::move(drafter);
+  peer->remote = std::move(drafter);
   peer->look = looks_;
-  network_->Introduce(peer->who.node, peer->who.addresses);
+  network_->Introduce(peer->remote.node, peer->remote.addresses);
 }
 
 // A place for a new drafter. If none is free, that of a drafter that is left out or was not found
@@ -253,9 +253,9 @@ void RemoteProposers::Retire(Peer& peer) {
   retired_.proposed += peer.counts.proposed;
   retired_.accepted += peer.counts.accepted;
   retired_.cancelled += peer.counts.cancelled;
-  if (peer.is_lost) {
-    outcast_.emplace_back(peer.who.node, peer.who.drafter);
-    if (outcast_.size() > kMostOutcast) outcast_.pop_front();
+  if (peer.is_banned) {
+    banned_.emplace_back(peer.remote.node, peer.remote.drafter);
+    if (banned_.size() > kMostBanned) banned_.pop_front();
   }
   peer = {};
   peer.after_answer = last_answer_;
@@ -266,23 +266,23 @@ RemoteProposers::~RemoteProposers() { DCHECK(answers_.empty()); }
 Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Request& request) {
   Poll();
   Find();
-  std::unique_ptr<engine::Proposer> beside;
-  if (options_.beside != nullptr) {
+  std::unique_ptr<engine::Proposer> fallback;
+  if (options_.fallback != nullptr) {
     engine::Request asked;
     asked.sampling = request.sampling;
     asked.draft = {.kind = engine::DraftKind::kNgram, .most = request.draft.most};
-    beside = TRY(options_.beside->Make(asked));
+    fallback = TRY(options_.fallback->Make(asked));
   }
   // Between answers no messages were read, so no silence counts. Drafters that were left out for a
   // while may be used again.
   for (Peer& peer : peers_) {
-    if (answers_.empty()) peer.unheard_ns = 0;
-    if (!peer.is_gone || network_->clock().NowNs() < peer.again_ns) continue;
-    peer.is_gone = false;
-    peer.unheard_ns = 0;
-    network_->Introduce(peer.who.node, peer.who.addresses);
+    if (answers_.empty()) peer.reply_due_since_ns = 0;
+    if (!peer.is_suspended || network_->clock().NowNs() < peer.again_ns) continue;
+    peer.is_suspended = false;
+    peer.reply_due_since_ns = 0;
+    network_->Introduce(peer.remote.node, peer.remote.addresses);
   }
-  return std::make_unique<Answer>(*this, ++last_answer_, request, std::move(beside));
+  return std::make_unique<Answer>(*this, ++last_answer_, request, std::move(fallback));
 }
 
 // Adds drafters that were found. Answers in progress do not use new ones.
@@ -311,20 +311,20 @@ void RemoteProposers::Poll() {
 bool RemoteProposers::Push(Peer& peer, wire::Message message) {
   LookForSilence(peer);
   if (!peer.is_usable()) return false;
-  const Status sent = network_->Send(peer.who.node, std::move(message));
+  const Status sent = network_->Send(peer.remote.node, std::move(message));
   if (!sent.ok()) {
     // Left out for good if the node's version lacks the protocol.
     LeaveOut(peer, sent.error().code() == Code::kUnimplemented, sent.error().message());
     return false;
   }
-  if (peer.unheard_ns == 0) peer.unheard_ns = network_->clock().NowNs();
+  if (peer.reply_due_since_ns == 0) peer.reply_due_since_ns = network_->clock().NowNs();
   peer.credit = std::min(peer.credit + kCredit, kMostCredit);
   return true;
 }
 
 void RemoteProposers::LookForSilence(Peer& peer) {
-  if (peer.unheard_ns == 0) return;
-  const int64_t silent_ns = network_->clock().NowNs() - peer.unheard_ns;
+  if (peer.reply_due_since_ns == 0) return;
+  const int64_t silent_ns = network_->clock().NowNs() - peer.reply_due_since_ns;
   if (silent_ns < options_.silent_ns) return;
   LeaveOut(peer, /*for_good=*/false,
            fmt::format("it has not replied for {} s", silent_ns / kNsPerSecond));
@@ -338,7 +338,7 @@ bool RemoteProposers::Handle(const net::Event& event) {
   }
   if (event.kind != net::Event::Kind::kDown) return false;
   for (Peer& peer : peers_) {
-    if (peer.who.node != event.from || !peer.is_usable()) continue;
+    if (peer.remote.node != event.from || !peer.is_usable()) continue;
     LeaveOut(peer, /*for_good=*/false,
              event.why.ok() ? "it disconnected" : event.why.error().message());
   }
@@ -346,7 +346,7 @@ bool RemoteProposers::Handle(const net::Event& event) {
 }
 
 void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens& drafts) {
-  const auto is_sender = [&](const Peer& peer) { return peer.who.node == from; };
+  const auto is_sender = [&](const Peer& peer) { return peer.remote.node == from; };
   auto found = std::ranges::find_if(peers_, is_sender);
   if (found == peers_.end()) return;
   const auto index = static_cast<size_t>(drafts.draft % kMostDrafters);
@@ -356,7 +356,7 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
   const bool is_late = index < peers_.size() && number <= peers_[index].after_answer;
   Peer& peer = is_told ? peers_[index] : *found;
   if (!peer.is_usable()) return;
-  peer.unheard_ns = 0;
+  peer.reply_due_since_ns = 0;
   if (!is_told && !is_late)
     return LeaveOut(peer, /*for_good=*/true,
                     "it sent draft tokens for a text that it does not follow");
@@ -378,13 +378,13 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
 }
 
 void RemoteProposers::LeaveOut(Peer& peer, bool for_good, const std::string& why) {
-  peer.is_lost = peer.is_lost || for_good;
-  peer.is_gone = true;
+  peer.is_banned = peer.is_banned || for_good;
+  peer.is_suspended = true;
   peer.again_ns = network_->clock().NowNs() + options_.again_ns;
   const auto index = static_cast<size_t>(&peer - peers_.data());
   for (const auto& [id, answer] : answers_) answer->Drop(index);
-  if (!peer.told.insert(for_good ? "lost" : "gone").second || options_.complain == nullptr) return;
-  options_.complain(fmt::format("{} is not used any more: {}", peer.who.name, why));
+  if (!peer.warned.insert(for_good ? "lost" : "gone").second || options_.warn == nullptr) return;
+  options_.warn(fmt::format("{} is not used any more: {}", peer.remote.name, why));
 }
 
 std::vector<RemoteDraftCounts> RemoteProposers::counts() const {

@@ -47,9 +47,9 @@ struct RemoteDraftCounts {
 struct RemoteOptions {
   Vocabulary vocabulary;  // of the model that answers
   // Used when no drafter has draft tokens; outlives it. Null: there are no draft tokens then.
-  engine::ProposerSource* beside = nullptr;
+  engine::ProposerSource* fallback = nullptr;
   // Shows a warning; each is shown once.
-  std::function<void(const std::string&)> complain = nullptr;
+  std::function<void(const std::string&)> warn = nullptr;
   int64_t silent_ns = 30 * kNsPerSecond;  // without a reply after which a drafter counts as silent
   int64_t again_ns = 10 * kNsPerSecond;   // before one that failed is asked again
   // Returns the drafters that were found since its last call, known ones included, without waiting.
@@ -80,26 +80,26 @@ class RemoteProposers final : public engine::ProposerSource {
   class Answer;
   using DrafterId = std::pair<wire::NodeId, Hash128>;
   struct Peer {
-    RemoteDrafter who;
+    RemoteDrafter remote;
     RemoteDraftCounts counts;
-    bool is_lost = false;    // left out for good, because it sent something invalid
-    bool is_gone = false;    // left out for a while
-    int64_t again_ns = 0;    // when it may be asked again
-    int64_t unheard_ns = 0;  // since when a reply is due; 0: none is
-    int64_t credit = 0;      // messages that it may send
-    double right = 0;        // right draft tokens lately, of `checked`
-    double checked = 0;
-    std::set<std::string> told;  // complaints
-    uint64_t look = 0;           // the last look that found it
+    bool is_banned = false;          // left out for good, because it sent something invalid
+    bool is_suspended = false;       // left out for a while
+    int64_t again_ns = 0;            // when it may be asked again
+    int64_t reply_due_since_ns = 0;  // since when a reply is due; 0: none is
+    int64_t credit = 0;              // messages that it may send
+    double recent_accepted = 0;      // right draft tokens lately, of `recent_checked`
+    double recent_checked = 0;
+    std::set<std::string> warned;  // complaints
+    uint64_t look = 0;             // the last look that found it
     // Another drafter had this place in `peers_` for answers up to this one; 0: none had it.
     uint64_t after_answer = 0;
 
     bool Is(const RemoteDrafter& drafter) const {
-      return who.node == drafter.node && who.drafter == drafter.drafter;
+      return remote.node == drafter.node && remote.drafter == drafter.drafter;
     }
-    bool is_usable() const { return !is_lost && !is_gone; }
+    bool is_usable() const { return !is_banned && !is_suspended; }
     // The share of its draft tokens that were right lately.
-    double record() const { return (right + 0.5) / (checked + 1); }
+    double acceptance_rate() const { return (recent_accepted + 0.5) / (recent_checked + 1); }
     void Learn(bool is_right);
   };
 
@@ -117,9 +117,9 @@ class RemoteProposers final : public engine::ProposerSource {
   net::Network* const network_;
   const RemoteOptions options_;
   std::vector<Peer> peers_;
-  uint64_t looks_ = 0;             // looks for drafters that found any
-  RemoteDraftCounts retired_;      // counters of all replaced drafters
-  std::deque<DrafterId> outcast_;  // the last replaced drafters that must not be used again
+  uint64_t looks_ = 0;            // looks for drafters that found any
+  RemoteDraftCounts retired_;     // counters of all replaced drafters
+  std::deque<DrafterId> banned_;  // the last replaced drafters that must not be used again
   std::map<uint64_t, Answer*> answers_;
   uint64_t last_answer_ = 0;
 };

@@ -30,7 +30,7 @@ constexpr uint64_t kFirst = kMostDrafters;
 class RemoteProposersTest : public testing::Test {
  protected:
   // Drafters of these nodes.
-  void Make(const std::vector<wire::NodeId>& nodes, engine::ProposerSource* beside = nullptr) {
+  void Make(const std::vector<wire::NodeId>& nodes, engine::ProposerSource* fallback = nullptr) {
     std::vector<RemoteDrafter> drafters;
     for (const wire::NodeId& node : nodes) {
       drafters.push_back({.node = node,
@@ -41,8 +41,8 @@ class RemoteProposersTest : public testing::Test {
     source_.emplace(
         &network_, std::move(drafters),
         RemoteOptions{.vocabulary = kTokens,
-                      .beside = beside,
-                      .complain = [this](const std::string& text) { said_.push_back(text); },
+                      .fallback = fallback,
+                      .warn = [this](const std::string& text) { said_.push_back(text); },
                       .found = [this] { return std::exchange(found_, {}); }});
   }
   std::unique_ptr<engine::Proposer> Answer() {
@@ -108,7 +108,7 @@ class RemoteProposersTest : public testing::Test {
   std::optional<RemoteProposers> source_;
 };
 
-TEST_F(RemoteProposersTest, TheTextIsPushedAndDraftTokensWaitForNobody) {
+TEST_F(RemoteProposersTest, TheTextIsPushedAndNothingWaitsForDraftTokens) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
@@ -152,7 +152,7 @@ TEST_F(RemoteProposersTest, DraftTokensThatAreLateAreOfUseAsFarAsTheyAgree) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
-TEST_F(RemoteProposersTest, WhatCannotBeIsSaidOnceAndTheDrafterIsLeftOut) {
+TEST_F(RemoteProposersTest, InvalidDraftTokensAreReportedOnceAndTheDrafterIsLeftOut) {
   for (const std::vector<int32_t>& tokens : {std::vector<int32_t>{1000}, {-1}, {3, 1 << 30}}) {
     Make({kNode});
     said_.clear();
@@ -194,7 +194,7 @@ TEST_F(RemoteProposersTest, AFloodIsEnded) {
   EXPECT_THAT(said_[0], HasSubstr("more than it is asked for"));
 }
 
-TEST_F(RemoteProposersTest, AFloodOfAnswersThatNobodyHasIsEnded) {
+TEST_F(RemoteProposersTest, AFloodForUnknownAnswersIsEnded) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
@@ -203,7 +203,7 @@ TEST_F(RemoteProposersTest, AFloodOfAnswersThatNobodyHasIsEnded) {
   EXPECT_THAT(said_, SizeIs(1));
 }
 
-TEST_F(RemoteProposersTest, OtherNodesAreNotListenedTo) {
+TEST_F(RemoteProposersTest, DraftTokensOfOtherNodesAreIgnored) {
   Make({kNode, kSecond});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
@@ -235,7 +235,7 @@ TEST_F(RemoteProposersTest, OneThatIsSilentIsLeftOutForAWhile) {
   EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
 }
 
-TEST_F(RemoteProposersTest, BetweenAnswersNobodyIsSilent) {
+TEST_F(RemoteProposersTest, NoDrafterIsSilentBetweenAnswers) {
   Make({kNode});
   Follow(*Answer(), {1});
   network_.virtual_clock.AdvanceBy(3600 * kNsPerSecond);
@@ -325,7 +325,7 @@ TEST_F(RemoteProposersTest, OneThatItsNodeDoesNotHaveNowIsAskedForLater) {
   EXPECT_FALSE(source_->counts()[0].is_left_out);
 }
 
-TEST_F(RemoteProposersTest, TheOneWithTheBetterRecordGoesFirst) {
+TEST_F(RemoteProposersTest, TheDrafterWithTheHigherAcceptanceRateComesFirst) {
   Make({kNode, kSecond});
   const auto answer = Answer();
   std::vector<int32_t> text{1};
@@ -435,7 +435,7 @@ TEST_F(RemoteProposersTest, OneThatIsThereKeepsItsPlace) {
   EXPECT_EQ(std::ranges::count(begun, TestNode(200), &Begin::first), 1);
 }
 
-TEST_F(RemoteProposersTest, ALiarThatHasLostItsPlaceIsNotUsedAgain) {
+TEST_F(RemoteProposersTest, AReplacedDrafterThatSentInvalidTokensIsNotUsedAgain) {
   Make({});
   Look(100, kMostDrafters);
   {
@@ -488,7 +488,7 @@ TEST_F(RemoteProposersTest, AnAnswerGoesOnWithoutOneThatHasLostItsPlace) {
   EXPECT_THAT(said_, SizeIs(1));
 }
 
-TEST_F(RemoteProposersTest, WhereNobodyHasAnythingALookUpHereMay) {
+TEST_F(RemoteProposersTest, WithoutRemoteDraftTokensTheLocalDrafterIsUsed) {
   CountingSource look_up;
   Make({kNode}, &look_up);
   auto answer = Answer();
@@ -501,7 +501,7 @@ TEST_F(RemoteProposersTest, WhereNobodyHasAnythingALookUpHereMay) {
   EXPECT_THAT(Propose(*Answer(), {1}, 2), ElementsAre(2, 3));
 }
 
-TEST_F(RemoteProposersTest, AnAnswerThatEndsIsSaidToBeOver) {
+TEST_F(RemoteProposersTest, TheEndOfAnAnswerIsSent) {
   Make({kNode});
   Follow(*Answer(), {1});
   EXPECT_EQ(Sent<wire::EndDraft>(), 1u);
@@ -512,7 +512,7 @@ TEST_F(RemoteProposersTest, AnAnswerThatEndsIsSaidToBeOver) {
 
 // A front end and a node's drafters, whose messages come in order, some of them late. Some draft
 // tokens are right.
-TEST_F(RemoteProposersTest, WithADraftServerWhateverIsUnderWay) {
+TEST_F(RemoteProposersTest, WithADraftServerWhateverIsInFlight) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
     Make({kNode});

@@ -31,7 +31,7 @@ std::vector<int32_t> Propose(const TextIndex& index, const std::vector<int32_t>&
   return drafts;
 }
 
-TEST(TextIndex, WhatStoodBehindTheLastTokensOfAnyTextIsProposed) {
+TEST(TextIndex, TheContinuationInAnyTextIsProposed) {
   TextIndex index;
   index.Add(Numbers(100, 50));
   index.Add(Numbers(200, 50));
@@ -83,7 +83,7 @@ TEST(TextIndex, TheOldestAreForgotten) {
 }
 
 // All proposed tokens followed the text's last tokens in some kept text.
-TEST(TextIndex, ProposesNothingThatStandsNowhere) {
+TEST(TextIndex, ProposesNothingForUnknownTokens) {
   Random random(1);
   TextIndex index({.max_tokens = 1024});
   std::vector<std::vector<int32_t>> texts;

@@ -34,8 +34,9 @@ void AcceptanceRates::LearnAt(uint32_t place, bool is_accepted) {
     ++seen_;
   }
   ++counts_[place];
-  const float news = std::max(news_, 1 / (kExpectedFor + static_cast<float>(counts_[place])));
-  rates_[place] += news * ((is_accepted ? 1.0F : 0.0F) - rates_[place]);
+  const float newest_weight =
+      std::max(newest_weight_, 1 / (kExpectedFor + static_cast<float>(counts_[place])));
+  rates_[place] += newest_weight * ((is_accepted ? 1.0F : 0.0F) - rates_[place]);
 }
 
 }  // namespace aster::engine

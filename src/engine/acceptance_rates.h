@@ -14,12 +14,17 @@ namespace aster::engine {
 
 class AcceptanceRates {
  public:
-  // `news` is the weight of the last draft token once there were many; the first ones and the
-  // initial rate are averaged.
-  AcceptanceRates(float rate, float news) : news_(news) { rates_.fill(rate); }
+  // `newest_weight` is the weight of the last draft token once there were many; the first ones and
+  // the initial rate are averaged.
+  AcceptanceRates(float rate, float newest_weight) : newest_weight_(newest_weight) {
+    rates_.fill(rate);
+  }
   // Continues with the rates of another object, with another weight.
-  AcceptanceRates(const AcceptanceRates& others, float news)
-      : news_(news), rates_(others.rates_), counts_(others.counts_), seen_(others.seen_) {}
+  AcceptanceRates(const AcceptanceRates& others, float newest_weight)
+      : newest_weight_(newest_weight),
+        rates_(others.rates_),
+        counts_(others.counts_),
+        seen_(others.seen_) {}
 
   // The rate of the draft token at `place` (0 for the first), if all before it are accepted. For
   // places that were never checked: that of the last checked one.
@@ -32,7 +37,7 @@ class AcceptanceRates {
  private:
   void LearnAt(uint32_t place, bool is_accepted);
 
-  float news_;
+  float newest_weight_;
   std::array<float, kMostDrafts> rates_;
   std::array<uint32_t, kMostDrafts> counts_ = {};  // draft tokens that were checked
   uint32_t seen_ = 1;  // places that were checked; the first one has a rate from the start

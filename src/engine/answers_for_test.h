@@ -138,7 +138,7 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
 }
 
 // Proposes right drafts, wrong ones, or invalid tokens, in a mix by the request's kind of draft:
-// right ones (kNextTokens), wrong ones (kNgram), both (kModel).
+// right ones (kMtp), wrong ones (kNgram), both (kModel).
 class HostileSource final : public ProposerSource {
  public:
   explicit HostileSource(uint64_t seed) : random_(seed) {}

@@ -88,8 +88,8 @@ TEST(CostTest, AnIndexBoundsWhatIsRead) {
   };
   EXPECT_DOUBLE_EQ(read(0, 5000), shape.sliding_window * row_bytes(0, model::kWindowStream));
   EXPECT_DOUBLE_EQ(read(1, 5000 + 128) - read(1, 5000), 32 * row_bytes(1, model::kIndexStream));
-  EXPECT_DOUBLE_EQ(read(2, 5000 + 128) - read(2, 5000), row_bytes(2, model::kFarStream));
-  EXPECT_GT(read(1, 5000), shape.latent.index_top * row_bytes(1, model::kFarStream));
+  EXPECT_DOUBLE_EQ(read(2, 5000 + 128) - read(2, 5000), row_bytes(2, model::kCompressedStream));
+  EXPECT_GT(read(1, 5000), shape.latent.index_top * row_bytes(1, model::kCompressedStream));
 }
 
 // The states and the convolution's inputs, however long the text is.

@@ -14,7 +14,7 @@ namespace aster::engine {
 class DraftAccount {
  public:
   // After steps without draft tokens: a small part of their time is lent for trying drafts.
-  void AddPlain(double steps) { Add(kLent * steps); }
+  void AddPlain(double steps) { Add(kLossShare * steps); }
   // After a step with draft tokens, which gave `tokens` tokens in the time of `steps` steps
   // without. Savings are capped, but not below `most`.
   void AddDrafted(double tokens, double steps, double most = 0) { Add(tokens - steps, most); }
@@ -23,12 +23,12 @@ class DraftAccount {
   // Whether a step may take this much longer than one without draft tokens and give no more.
   bool CanPay(double loss) const { return credit_ >= std::max(loss, 0.0); }
   // Steps without draft tokens until it can.
-  double StepsUntil(double loss) const { return std::max(0.0, (loss - credit_) / kLent); }
+  double StepsUntil(double loss) const { return std::max(0.0, (loss - credit_) / kLossShare); }
 
  private:
   // Drafts lose at most this part of the time in the long run, plus this number of steps at first.
-  static constexpr double kLent = 0.01;
-  static constexpr double kLentAtFirst = 8;
+  static constexpr double kLossShare = 0.01;
+  static constexpr double kInitialCredit = 8;
   // The savings to keep for a text that becomes harder to draft.
   static constexpr double kMost = 16;
 
@@ -36,7 +36,7 @@ class DraftAccount {
     credit_ = std::min(credit_ + gain, std::max({kMost, most, credit_}));
   }
 
-  double credit_ = kLentAtFirst;
+  double credit_ = kInitialCredit;
 };
 
 }  // namespace aster::engine

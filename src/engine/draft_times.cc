@@ -98,9 +98,9 @@ void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   for (uint32_t i = 0; i < times; ++i) steps_[0].Add(run_ns / steps);
 }
 
-void DraftTimes::LearnInVain(int64_t duration_ns) {
-  in_vain_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 0)));
-  Settle(0, in_vain_.value());
+void DraftTimes::LearnEmptyProposal(int64_t duration_ns) {
+  empty_proposal_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 0)));
+  Settle(0, empty_proposal_.value());
 }
 
 uint32_t DraftTimes::StepsWithoutDrafts() const {
@@ -195,12 +195,12 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
     return 0;
   }
   const bool is_drafting = best.gain > kLeastGain;
-  if (is_drafting == was_drafting_) SpreadTries(best.gain);
-  return is_drafting != IsTimeToTry(is_drafting) ? best.drafts : 0;
+  if (is_drafting == was_drafting_) ScheduleTrials(best.gain);
+  return is_drafting != IsTrialDue(is_drafting) ? best.drafts : 0;
 }
 
 // `gain`: that of the best number of drafts.
-void DraftTimes::SpreadTries(double gain) {
+void DraftTimes::ScheduleTrials(double gain) {
   if (was_drafting_ && confirmed_ < kEarlyTries) return;
   const double loss = was_drafting_ ? kPlainTrySteps * (gain - 1)
                                     : BeginningCost() + kTrySteps * std::max(0.0, 1 / gain - 1);
@@ -208,7 +208,7 @@ void DraftTimes::SpreadTries(double gain) {
       std::max(pause_, static_cast<uint32_t>(std::min<double>(kTryShare * loss, kLongestPause)));
 }
 
-bool DraftTimes::IsTimeToTry(bool is_drafting) {
+bool DraftTimes::IsTrialDue(bool is_drafting) {
   if (tries_left_ > 0) {
     --tries_left_;
     return true;

@@ -29,7 +29,7 @@ class DraftTimes {
   // Consecutive steps without draft tokens.
   void LearnPlain(uint32_t steps, int64_t duration_ns);
   // The drafter took this time and proposed nothing, before a step without draft tokens.
-  void LearnInVain(int64_t duration_ns);
+  void LearnEmptyProposal(int64_t duration_ns);
   // The first step with drafts after steps without: the drafter also read the text in between. This
   // is the cost of beginning, not the time of steps with drafts.
   void LearnCatchUp(uint32_t tokens, int64_t duration_ns);
@@ -49,7 +49,7 @@ class DraftTimes {
 
  private:
   // The weight of the last draft in the acceptance rates of all answers.
-  static constexpr float kNews = 0.03F;
+  static constexpr float kNewestWeight = 0.03F;
 
   // The median of the last few steps, so that one that was held up does not matter.
   class Typical {
@@ -83,8 +83,8 @@ class DraftTimes {
   bool CanPayFor(uint32_t drafts, bool begins) const;
   Choice BestDrafting(uint32_t most, const AcceptanceRates& rates, bool begins) const;
   double BeginningCost() const;
-  void SpreadTries(double gain);
-  bool IsTimeToTry(bool is_drafting);
+  void ScheduleTrials(double gain);
+  bool IsTrialDue(bool is_drafting);
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
   uint32_t plain_run_ = 0;                      // consecutive steps without drafts
@@ -96,10 +96,10 @@ class DraftTimes {
   uint32_t confirmed_ = 0;  // tries that confirmed the choice, up to kEarlyTries
   Typical catch_up_;
   bool has_begun_ = false;
-  Typical in_vain_;
+  Typical empty_proposal_;
   DraftAccount account_;
   double lacks_ = 0;  // steps without drafts until the account can pay for drafts
-  AcceptanceRates rates_{kAcceptanceAtFirst, kNews};
+  AcceptanceRates rates_{kAcceptanceAtFirst, kNewestWeight};
 };
 
 using DraftTimesByKind = std::array<DraftTimes, 4>;  // of DraftKind

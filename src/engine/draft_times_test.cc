@@ -18,8 +18,8 @@
 namespace aster::engine {
 namespace {
 
-const AcceptanceRates kMostlyRight(0.9F, 0.1F);
-const AcceptanceRates kSeldomRight(0.1F, 0.1F);
+const AcceptanceRates kHighAcceptance(0.9F, 0.1F);
+const AcceptanceRates kLowAcceptance(0.1F, 0.1F);
 
 // Enough steps to time one.
 void LearnWarmSteps(DraftTimes& times) {
@@ -35,17 +35,17 @@ struct DraftWorld {
   double RateAt(uint32_t place) const { return place == 0 ? rate : next_rate.value_or(rate); }
 };
 
-struct Course {
+struct RunResult {
   double tokens = 0;
   double ns = 0;
   double ns_per_token() const { return ns / tokens; }
 };
 
 // `steps` steps with the best number of drafts each.
-Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
-              Random& random) {
+RunResult Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
+                 Random& random) {
   DraftLength length(most, &times);
-  Course course;
+  RunResult run;
   for (uint32_t i = 0; i < steps; ++i) {
     const uint32_t drafts = length.Next();
     EXPECT_LE(drafts, most);
@@ -54,10 +54,10 @@ Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes
     const double ns = world.step_ns(drafts);
     times.Learn(drafts, 1 + accepted, static_cast<int64_t>(ns));
     length.Learn(drafts, accepted);
-    course.tokens += 1 + accepted;
-    course.ns += ns;
+    run.tokens += 1 + accepted;
+    run.ns += ns;
   }
-  return course;
+  return run;
 }
 
 // The average number of tokens of a step.
@@ -84,8 +84,8 @@ TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
         .rate = random.NextDouble()};
     const auto most = static_cast<uint32_t>(1 + random.NextBelow(8));
     DraftTimes times;
-    const Course course = Follow(world, most, 4000, times, random);
-    EXPECT_LT(course.ns_per_token(), 1e6 / 0.98)
+    const RunResult run = Follow(world, most, 4000, times, random);
+    EXPECT_LT(run.ns_per_token(), 1e6 / 0.98)
         << row_ns << " ns a row, " << draft_ns << " a guess, of which " << world.rate << " right";
   }
 }
@@ -143,11 +143,11 @@ TEST(DraftTimes, AMachineThatIsSlowForAMomentDoesNotMakeDraftsPay) {
 }
 
 // How many drafts of a step are right, given the time that drafts have gained so far.
-using Fate = std::function<uint32_t(uint32_t step, uint32_t drafts, double lead)>;
+using Acceptance = std::function<uint32_t(uint32_t step, uint32_t drafts, double lead)>;
 
 // The largest loss by drafts at any time, in steps without drafts: at most the initial loan and a
 // hundredth of the time.
-double MostBehind(const DraftWorld& world, const Fate& fate, uint32_t most) {
+double MostBehind(const DraftWorld& world, const Acceptance& fate, uint32_t most) {
   DraftTimes times;
   double tokens = 0, ns = 0, behind = 0;
   for (uint32_t answer = 0, step = 0; answer < 20; ++answer) {
@@ -168,8 +168,8 @@ double MostBehind(const DraftWorld& world, const Fate& fate, uint32_t most) {
 
 // Whatever is right and whatever it costs, losing drafts are paid from the loan. Only the cost of a
 // first try is not known before.
-TEST(DraftTimes, NoMoreIsLostThanIsLent) {
-  const std::vector<std::pair<const char*, Fate>> fates = {
+TEST(DraftTimes, LossesStayWithinTheBudget) {
+  const std::vector<std::pair<const char*, Acceptance>> fates = {
       {"never right", [](uint32_t, uint32_t, double) { return 0; }},
       {"in turns", [](uint32_t step, uint32_t drafts, double) { return step % 2 * drafts; }},
       {"in turns of 20", [](uint32_t step, uint32_t n, double) { return step / 20 % 2 * n; }},
@@ -205,8 +205,8 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
       const DraftWorld world{.step_ns = [=](uint32_t drafts) { return 1e6 + drafts * draft_ns; },
                              .rate = rate};
       DraftTimes times;
-      const Course course = Follow(world, 4, 20000, times, random);
-      EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
+      const RunResult run = Follow(world, 4, 20000, times, random);
+      EXPECT_LT(run.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
           << rate << " right, a draft takes " << draft_ns << " ns";
     }
   }
@@ -218,23 +218,23 @@ TEST(DraftTimes, DraftsThatAreWorseFurtherOnAreShort) {
   const DraftWorld world{
       .step_ns = [](uint32_t drafts) { return 1e6 + drafts * 2e5; }, .rate = 0.9, .next_rate = 0.1};
   DraftTimes times;
-  const Course course = Follow(world, 4, 20000, times, random);
-  EXPECT_LT(course.ns_per_token(), 1.05 * 1.2e6 / 1.9);
+  const RunResult run = Follow(world, 4, 20000, times, random);
+  EXPECT_LT(run.ns_per_token(), 1.05 * 1.2e6 / 1.9);
 }
 
 // As in a mixture of experts: a draft of one token does not pay, and one of several does.
-TEST(DraftTimes, LongDraftsAreTriedWhereTheSecondRowIsDear) {
+TEST(DraftTimes, LongDraftsAreTriedWhereTheSecondRowIsExpensive) {
   Random random(5);
   const DraftWorld world{
       .step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 1.6e6 + 2e5 * drafts; },
       .rate = 0.7};
   EXPECT_GT(1.8e6 / TokensOfStep(1, world.rate), 1e6);
-  Course all;
+  RunResult all;
   for (int session = 0; session < 20; ++session) {
     DraftTimes times;
-    const Course course = Follow(world, 8, 300, times, random);
-    all.tokens += course.tokens;
-    all.ns += course.ns;
+    const RunResult run = Follow(world, 8, 300, times, random);
+    all.tokens += run.tokens;
+    all.ns += run.ns;
   }
   EXPECT_LT(all.ns_per_token(), 1.09 * BestNsPerToken(world, 8));
 }
@@ -252,7 +252,7 @@ TEST(DraftTimes, SeesThatTimesHaveChanged) {
   EXPECT_LT(Follow(dear, 4, 1000, times, random).ns_per_token(), 1.1e6);
 }
 
-TEST(DraftTimes, TriesThatAreDearAreRare) {
+TEST(DraftTimes, ExpensiveTrialsAreRare) {
   DraftTimes times;
   for (int i = 0; i < 5; ++i) {
     times.Learn(0, 1, 1'000'000);
@@ -261,7 +261,7 @@ TEST(DraftTimes, TriesThatAreDearAreRare) {
   // Each try costs 49 steps for the unread text, and a few more.
   int tries = 0;
   for (int i = 0; i < 30000; ++i) {
-    if (times.Best(2, kMostlyRight, /*begins=*/true) == 0) {
+    if (times.Best(2, kHighAcceptance, /*begins=*/true) == 0) {
       times.Learn(0, 1, 1'000'000);
       continue;
     }
@@ -279,7 +279,7 @@ TEST(DraftTimes, FindingOutThatDraftsLoseCostsLittle) {
   double ns = 0, tokens = 0;
   bool was_drafting = false;
   while (tokens < 360) {
-    const bool is_drafting = times.Best(1, kMostlyRight, !was_drafting) > 0;
+    const bool is_drafting = times.Best(1, kHighAcceptance, !was_drafting) > 0;
     const uint32_t given = is_drafting ? 2 : 1;
     const bool reads = is_drafting && !was_drafting;
     const int64_t step_ns = reads ? 2'700'000 : is_drafting ? 2'200'000 : 1'000'000;
@@ -297,13 +297,13 @@ TEST(DraftTimes, FindingOutThatDraftsLoseCostsLittle) {
 
 // Step times say that drafts gain, but beginning each answer costs more: answers of ten tokens
 // never pay for it.
-TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
+TEST(DraftTimes, StartsThatNeverPayOffAreRare) {
   DraftTimes times;
   double ns = 0, tokens = 0;
   for (int answer = 0; answer < 3000; ++answer) {
     bool was_drafting = false;
     for (int step = 0; step < 5; ++step) {
-      const bool is_drafting = times.Best(1, kMostlyRight, !was_drafting) > 0;
+      const bool is_drafting = times.Best(1, kHighAcceptance, !was_drafting) > 0;
       const uint32_t given = is_drafting ? 2 : 1;
       int64_t step_ns = is_drafting ? 1'500'000 : 1'000'000;
       if (is_drafting && !was_drafting) {
@@ -323,36 +323,35 @@ TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
 TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
   // The first draft token costs little, and further ones much, as if each is a step of the drafter.
   DraftTimes times;
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 0u);
   LearnWarmSteps(times);
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 1u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 1u);
   times.Learn(1, 2, 1'200'000);
   times.Learn(1, 2, 1'200'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 4u)
-      << "further draft tokens are assumed to cost as much";
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 4u) << "as if further ones cost as much";
   times.Learn(4, 4, 4'500'000);
   times.Learn(4, 4, 4'500'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 1u);
 }
 
-TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
+TEST(DraftTimes, AnOutlierStepIsIgnored) {
   DraftTimes times;
   LearnWarmSteps(times);
   for (int i = 0; i < 5; ++i) {
     times.Learn(1, 2, 1'050'000);
     times.Learn(2, 3, i == 4 ? 900'000'000 : 1'100'000);
   }
-  EXPECT_EQ(times.Best(2, kMostlyRight, false), 2u);
+  EXPECT_EQ(times.Best(2, kHighAcceptance, false), 2u);
 }
 
 TEST(DraftTimes, NothingIsDraftedWhereNothingIsKnown) {
   DraftTimes times;
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 0u);
   times.Learn(0, 1, 1000);
   times.Learn(1, 2, 0);
   times.Learn(1, 2, -5);
   times.Learn(kMostDrafts + 1, 2, 1000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u) << "a single step may have been delayed";
+  EXPECT_EQ(times.Best(4, kHighAcceptance, true), 0u) << "a single step may have been held up";
 }
 
 TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
@@ -374,15 +373,15 @@ TEST(DraftTimes, StepsWithoutDraftsAreAsManyAsTriesAreApart) {
   times.LearnPlain(4, 4'000'000);
   times.LearnPlain(0, 9'000'000);
   times.LearnPlain(4, 4'000'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 0u) << "a single step may have been delayed";
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 0u) << "a single time may have been held up";
   times.LearnPlain(4, 4'000'000);
-  EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
+  EXPECT_EQ(times.Best(4, kHighAcceptance, false), 1u);
   for (int i = 0; i < 3; ++i) times.Learn(1, 1, 3'000'000);
   uint32_t asked = 0;
   uint32_t tried = 0;
   uint32_t longest = 0;
   for (uint32_t steps = 0; steps < 1000; ++asked) {
-    const uint32_t drafts = times.Best(4, kSeldomRight, false);
+    const uint32_t drafts = times.Best(4, kLowAcceptance, false);
     if (drafts > 0) {
       ++tried;
       ++steps;
@@ -420,12 +419,12 @@ class Slow final : public Proposer {
 int LateDrafts(int64_t draft_ns, bool has_clock) {
   VirtualClock clock;
   DraftTimesByKind times;
-  const DraftWatch watch{.clock = has_clock ? &clock : nullptr, .times = &times};
+  const DraftTiming watch{.clock = has_clock ? &clock : nullptr, .times = &times};
   const int32_t history[] = {1, 2};
   int late = 0;
   for (int answer = 0; answer < 4; ++answer) {
     Speculation speculation(std::make_unique<Slow>(clock, draft_ns),
-                            {.kind = DraftKind::kNextTokens, .most = 3}, 300, watch);
+                            {.kind = DraftKind::kMtp, .most = 3}, 300, watch);
     for (int step = 0; step < 100; ++step) {
       const auto drafts = static_cast<uint32_t>(speculation.Propose(history, 8).size());
       clock.AdvanceBy(1'000'000);

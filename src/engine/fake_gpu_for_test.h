@@ -32,8 +32,8 @@ struct FakeGpuPlan {
   bool is_lost = false;
   std::set<kv::MemoryBlock*> blocks = {};
   uint64_t submitted = 0;  // batches
-  int under_way = 0;       // batches in flight
-  int most_under_way = 0;
+  int in_flight = 0;       // batches in flight
+  int most_in_flight = 0;
 
   // Overwrites its memory with bytes that no computation gives.
   Error Lose() {
@@ -100,23 +100,23 @@ class FakeCommands final : public compute::CpuCommands {
     TRY(CpuCommands::Submit());
     if (plan_.looks == 0) return Ok();
     looks_ = plan_.submitted++ % 2 == 0 ? plan_.looks : 1;
-    is_under_way_ = true;
-    plan_.most_under_way = std::max(plan_.most_under_way, ++plan_.under_way);
+    is_in_flight_ = true;
+    plan_.most_in_flight = std::max(plan_.most_in_flight, ++plan_.in_flight);
     return Ok();
   }
   Result<bool> Poll() override {
-    if (!plan_.is_lost && is_under_way_ && looks_-- > 0) return false;
+    if (!plan_.is_lost && is_in_flight_ && looks_-- > 0) return false;
     TRY(Wait());
     return true;
   }
   Status Wait() override {
-    if (std::exchange(is_under_way_, false)) --plan_.under_way;
+    if (std::exchange(is_in_flight_, false)) --plan_.in_flight;
     looks_ = 0;
     return plan_.is_lost ? Error(Code::kUnavailable, "the GPU was lost") : Ok();
   }
 
  private:
-  bool is_under_way_ = false;
+  bool is_in_flight_ = false;
   uint32_t looks_ = 0;  // polls that find the batch not done
   FakeGpuPlan& plan_;
 };

@@ -41,7 +41,7 @@ class Generator {
   virtual bool idle() const = 0;
   // Called before a request waits or fails for lack of memory: releases a sequence that is kept for
   // later, and returns whether there was one.
-  virtual void OnShortage(std::function<bool()> /*let_go*/) {}
+  virtual void OnShortage(std::function<bool()> /*release_unused*/) {}
 
   // Computes all requests for a moment (tens of milliseconds, unless a batch takes longer). Fails
   // only if it is called from a callback, or if nothing can be computed any more; errors of one

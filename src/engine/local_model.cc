@@ -62,7 +62,7 @@ vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape
                         const model::MemoryOptions& memory) {
   vulkan::KernelUse use = {.experts = shape.experts.count > 0,
                            .latent = shape.is_latent() || shape.is_mla(),
-                           .shared = shape.shares_far_rows(),
+                           .shared = shape.shares_compressed_rows(),
                            .states = shape.is_recurrent()};
   if (!use.latent) use.pages = {memory.type};
   use.capped = shape.attention_cap > 0.0f;

@@ -12,9 +12,9 @@ namespace aster::engine {
 namespace {
 
 // Sends the requests of one case, repeatedly.
-class Asker {
+class RequestRunner {
  public:
-  explicit Asker(Generator& generator)
+  explicit RequestRunner(Generator& generator)
       : generator_(generator), vocab_size_(generator.shape().vocab_size) {}
 
   // Fills the generator's KV cache with the text before the first token.
@@ -104,8 +104,8 @@ Result<std::vector<Measurement>> MeasureGenerator(Generator& generator, const Me
   if (results.empty() || plan.repetitions == 0) {
     return InvalidArgument("nothing to measure: give prompts or answers, and depths");
   }
-  Asker asker(generator);
-  for (const uint32_t depth : plan.depths) TRY(asker.Fill(depth));
+  RequestRunner runner(generator);
+  for (const uint32_t depth : plan.depths) TRY(runner.Fill(depth));
   const uint64_t steps = plan.repetitions * results.size();
   uint64_t step = 0;
   uint64_t stream = 1;
@@ -116,7 +116,7 @@ Result<std::vector<Measurement>> MeasureGenerator(Generator& generator, const Me
         progress.on_step(fmt::format("{} tokens at depth {}", what.tokens, what.depth), step++,
                          steps);
       }
-      result.durations_ns.push_back(TRY(asker.Time(what, stream)));
+      result.durations_ns.push_back(TRY(runner.Time(what, stream)));
       stream += what.batch;
     }
   }

@@ -40,7 +40,7 @@ TEST(MeasureGeneratorTest, NothingToMeasureIsAnError) {
   EXPECT_FALSE(MeasureGenerator(scheduler, {.prompts = {5}, .repetitions = 0}, 1, {}).ok());
 }
 
-TEST(MeasureGeneratorTest, WhatIsRefusedIsTold) {
+TEST(MeasureGeneratorTest, RefusalsAreReported) {
   const auto model = TinyModel::Get().Make(/*memory_bytes=*/1 << 16);
   const SystemClock clock;
   Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock);

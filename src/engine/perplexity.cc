@@ -63,13 +63,13 @@ Result<double> LogProbabilities::Total(std::span<const float> logits) {
 Status Perplexity::Add(std::span<const float> logits, int32_t token) {
   CHECK(token >= 0 && static_cast<size_t>(token) < logits.size());
   const double total = TRY(probabilities_.Total(logits));
-  surprise_.Add(total - logits[static_cast<size_t>(token)]);
+  nll_.Add(total - logits[static_cast<size_t>(token)]);
   return Ok();
 }
 
-double Perplexity::value() const { return std::exp(surprise_.mean()); }
+double Perplexity::value() const { return std::exp(nll_.mean()); }
 
-double Perplexity::error() const { return value() * surprise_.error(); }
+double Perplexity::error() const { return value() * nll_.error(); }
 
 Status Divergence::Add(std::span<const float> first, std::span<const float> second) {
   CHECK(first.size() == second.size() && !first.empty());

@@ -47,7 +47,7 @@ class LogProbabilities {
   double scale_ = 1;                 // factor that makes them probabilities
 };
 
-// Perplexity: e to the mean surprise per token.
+// Perplexity: e to the mean negative log-likelihood (NLL) per token.
 class Perplexity {
  public:
   explicit Perplexity(kernels::Isa isa) : probabilities_(isa) {}
@@ -55,14 +55,14 @@ class Perplexity {
   // `logits` predicted the next token, which was `token`.
   Status Add(std::span<const float> logits, int32_t token);
 
-  uint64_t count() const { return surprise_.count(); }
-  const RunningMean& surprise() const { return surprise_; }  // in nats
+  uint64_t count() const { return nll_.count(); }
+  const RunningMean& nll() const { return nll_; }  // in nats
   double value() const;
   double error() const;  // of value(), to first order
 
  private:
   LogProbabilities probabilities_;
-  RunningMean surprise_;
+  RunningMean nll_;
 };
 
 struct DivergenceReport {

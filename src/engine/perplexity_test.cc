@@ -42,7 +42,7 @@ TEST(PerplexityTest, OfKnownProbabilities) {
   ASSERT_TRUE(perplexity.Add(logits, 1).ok());
   // 1 and 2 bits.
   EXPECT_NEAR(perplexity.value(), std::pow(2.0, 1.5), 1e-5);
-  EXPECT_NEAR(perplexity.surprise().error(), 0.5 * std::log(2.0), 1e-5);
+  EXPECT_NEAR(perplexity.nll().error(), 0.5 * std::log(2.0), 1e-5);
   ASSERT_TRUE(perplexity.Add(logits, 3).ok());
   EXPECT_EQ(perplexity.value(), kInfinite);
 }
@@ -85,7 +85,7 @@ TEST(DivergenceTest, OfKnownProbabilities) {
   EXPECT_EQ(report.equal_rows, 0U);
 }
 
-TEST(DivergenceTest, WhatTheSecondHoldsForImpossibleIsInfinitelyFar) {
+TEST(DivergenceTest, ATokenImpossibleForTheSecondMakesTheDivergenceInfinite) {
   Divergence divergence(kernels::FastestIsa());
   ASSERT_TRUE(divergence.Add(std::vector<float>{0, 0}, std::vector<float>{0, -kInfinite}).ok());
   EXPECT_EQ(divergence.Report().largest, kInfinite);

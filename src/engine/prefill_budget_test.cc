@@ -62,7 +62,7 @@ TEST(PrefillBudget, IsAsLargeAsItsTimeAllows) {
 }
 
 // If the time of a step hardly depends on its tokens, the second step shows it.
-TEST(PrefillBudget, GrowsWhereFewTokensAreDear) {
+TEST(PrefillBudget, GrowsWhereFewTokensAreExpensive) {
   PrefillBudget budget(256, kLongestNs);
   RunSteps(budget, 2, [](uint32_t tokens) { return 900 + tokens; });
   EXPECT_EQ(budget.tokens(), 256u);

@@ -18,9 +18,9 @@ struct Request;
 
 enum class DraftKind : uint8_t {
   kNone,
-  kNgram,       // from the text itself
-  kNextTokens,  // by the model's own MTP block
-  kModel,       // by a smaller model, or on another machine
+  kNgram,  // from the text itself
+  kMtp,    // by the model's own MTP block
+  kModel,  // by a smaller model, or on another machine
 };
 
 // The most drafts of a step; more than any KV layout has slack for.

@@ -46,7 +46,7 @@ RunningRequest::RunningRequest(RequestId id, Request request, const text::Tokeni
       vocab_size_(vocab_size),
       isa_(isa),
       stops_(request_.stop_strings),
-      told_rows_(request_.rows.first),
+      reported_rows_(request_.rows.first),
       submitted_ns_(now_ns) {
   if (tokenizer != nullptr) {
     decoder_.emplace(*tokenizer,
@@ -66,7 +66,7 @@ void RunningRequest::Begin(int64_t now_ns) {
   begun_ns_ = now_ns;
   most_computed_ = sequence().computed();
   finish_.counts.cached = most_computed_;
-  TellPrefill();
+  ReportPrefill();
 }
 
 void RunningRequest::Adopt(kv::AdoptFrom from) {
@@ -85,19 +85,19 @@ void RunningRequest::Advance(uint32_t count) {
   // Positions that were computed before are computed again: after a preemption, or a failed node.
   finish_.counts.replayed += std::min(end, most_computed_) - std::min(begin, most_computed_);
   most_computed_ = std::max(most_computed_, end);
-  TellPrefill();
+  ReportPrefill();
 }
 
 void RunningRequest::TakeRows(uint32_t begin, std::span<const float> rows, size_t width) {
   for (uint32_t position = begin; !rows.empty(); ++position, rows = rows.subspan(width)) {
-    if (position < told_rows_) continue;
+    if (position < reported_rows_) continue;
     request_.rows.on_row(rows.first(width));
-    told_rows_ = position + 1;
+    reported_rows_ = position + 1;
   }
 }
 
 // An answer that has begun may compute its prompt again, but that is not reported as progress.
-void RunningRequest::TellPrefill() {
+void RunningRequest::ReportPrefill() {
   if (!request_.on_prefill || finish_.counts.generated > 0) return;
   request_.on_prefill(sequence().computed(), prompt_length_);
 }
@@ -174,7 +174,7 @@ void RunningRequest::End(FinishReason reason, Status status) {
   stops_.Finish(finish_.text);
 }
 
-void RunningRequest::TellFinish(int64_t now_ns) {
+void RunningRequest::ReportFinish(int64_t now_ns) {
   // Time to first token = waited + prefill; a request without a token spent all of it in prefill.
   const bool answered = finish_.counts.generated > 0;
   const int64_t begun_ns = begun_ ? begun_ns_ : now_ns;

@@ -72,10 +72,10 @@ class RunningRequest {
 
   void End(FinishReason reason, Status status = Ok());
   // After End, and after the scheduler has released the sequence.
-  void TellFinish(int64_t now_ns);
+  void ReportFinish(int64_t now_ns);
 
  private:
-  void TellPrefill();
+  void ReportPrefill();
   void AddText(int32_t token, std::string& shown);
   std::optional<FinishReason> ReasonToStop() const;
 
@@ -92,7 +92,7 @@ class RunningRequest {
   bool cancelled_ = false;
   bool begun_ = false;
   uint32_t most_computed_ = 0;  // positions below this are computed again
-  uint32_t told_rows_;          // wanted rows of the prompt before this were reported
+  uint32_t reported_rows_;      // wanted rows of the prompt before this were reported
   int64_t submitted_ns_;
   int64_t begun_ns_ = 0;
   int64_t first_token_ns_ = 0;

@@ -75,16 +75,16 @@ void KeepTypical(float fraction, std::span<const float> scores,
   float best = kImpossible;
   for (const Candidate& candidate : candidates) best = std::max(best, candidate.score);
   const double log_total = kernels::Log(total / kWeightOne);
-  const auto surprise = [&](const Candidate& candidate) {
+  const auto nll = [&](const Candidate& candidate) {
     return log_total - (static_cast<double>(candidate.score) - static_cast<double>(best));
   };
   double entropy = 0;
   for (const Candidate& candidate : candidates) {
     if (candidate.weight == 0) continue;
-    entropy += static_cast<double>(candidate.weight) / total * surprise(candidate);
+    entropy += static_cast<double>(candidate.weight) / total * nll(candidate);
   }
   for (Candidate& candidate : candidates) {
-    candidate.score = -static_cast<float>(std::abs(surprise(candidate) - entropy));
+    candidate.score = -static_cast<float>(std::abs(nll(candidate) - entropy));
   }
   KeepHeaviest(PartOf(TotalWeight(candidates), fraction), candidates);
   for (Candidate& candidate : candidates) {

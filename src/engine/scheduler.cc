@@ -131,7 +131,7 @@ Result<RequestId> Scheduler::Submit(Request request) {
   TRY(CheckRequest(shape(), tokenizer_, request));
   TRY(CheckMemory(request));
   auto speculation = TRY(SpeculationFor(request));
-  if (request.rows.needs_all()) request.sequence->TakeBack(request.rows.first);
+  if (request.rows.needs_all()) request.sequence->RemoveRowsAfter(request.rows.first);
   // It waits; the next step admits it if there is memory.
   const RequestId id = next_id_++;
   ++counters_.submitted;
@@ -149,7 +149,7 @@ Result<std::unique_ptr<Speculation>> Scheduler::SpeculationFor(const Request& re
   }
   return std::make_unique<Speculation>(TRY(options_.proposers->Make(request)), request.draft,
                                        shape().vocab_size,
-                                       DraftWatch{.clock = &clock_, .times = &draft_times_});
+                                       DraftTiming{.clock = &clock_, .times = &draft_times_});
 }
 
 void Scheduler::Cancel(RequestId id) {
@@ -189,7 +189,7 @@ void Scheduler::Remove(RunningRequest& request) {
   counters_.cached_tokens += gone->counts().cached;
   counters_.replayed_tokens += gone->counts().replayed;
   if (gone->speculation() != nullptr) counters_.drafts += gone->speculation()->counts();
-  gone->TellFinish(clock_.NowNs());
+  gone->ReportFinish(clock_.NowNs());
 }
 
 void Scheduler::FinishCancelled() {
@@ -333,7 +333,7 @@ void Scheduler::ReserveMemory() {
 bool Scheduler::ReleaseUnused(const RunningRequest& needy) {
   // Conversations that are kept for later go first; then waiting requests lose their adopted pages,
   // the youngest first.
-  if (let_go_ && let_go_()) return true;
+  if (release_unused_ && release_unused_()) return true;
   for (size_t i = waiting_.size(); i-- > 0;) {
     Sequence& sequence = waiting_[i]->sequence();
     if (waiting_[i].get() == &needy || sequence.computed() == 0) continue;
@@ -449,9 +449,9 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
 // them, and one more. Without logits nothing is chosen yet.
 void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
-  const bool tells_rows = request.request().rows.kind != PromptRows::Kind::kNone;
-  if (tells_rows) TellRows(item, rows);
-  const std::span<const float> logits = tells_rows ? std::span<const float>() : rows.logits;
+  const bool reports_rows = request.request().rows.kind != PromptRows::Kind::kNone;
+  if (reports_rows) ReportRows(item, rows);
+  const std::span<const float> logits = reports_rows ? std::span<const float>() : rows.logits;
   Sequence& sequence = request.sequence();
   const size_t vocab_size = model_.shape().vocab_size;
   const auto drafted = static_cast<uint32_t>(item.drafts.size());
@@ -474,7 +474,7 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   }
   // Rows after the last accepted draft were computed from a wrong token: they are removed.
   if (drafted > 0) {
-    sequence.TakeBack(first + accepted);
+    sequence.RemoveRowsAfter(first + accepted);
     request.Advance(item.count + accepted);
   }
   (is_decode ? counters_.decode_tokens : counters_.prefill_tokens) += item.count + accepted;
@@ -496,7 +496,7 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
 }
 
 // Reports the prompt's rows, and chooses no token from them.
-void Scheduler::TellRows(const BatchItem& item, const model::Output& rows) {
+void Scheduler::ReportRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
   const uint32_t end = request.sequence().computed();
   const bool is_last_alone = request.request().rows.kind == PromptRows::Kind::kLastState;

@@ -72,7 +72,9 @@ class Scheduler final : public Generator {
   Result<RequestId> Submit(Request request) override;
   void Cancel(RequestId id) override;
   bool idle() const override { return waiting_.empty() && running_.empty(); }
-  void OnShortage(std::function<bool()> let_go) override { let_go_ = std::move(let_go); }
+  void OnShortage(std::function<bool()> release_unused) override {
+    release_unused_ = std::move(release_unused);
+  }
   // Computes one batch.
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
@@ -115,7 +117,7 @@ class Scheduler final : public Generator {
   void RunMeasured();
   Status RunItems(size_t begin, size_t end);
   void TakeRows(const BatchItem& item, const model::Output& rows);
-  void TellRows(const BatchItem& item, const model::Output& rows);
+  void ReportRows(const BatchItem& item, const model::Output& rows);
   void NoteTurn(RunningRequest& request, int64_t now_ns);
   void Remove(RunningRequest& request);
 
@@ -123,7 +125,7 @@ class Scheduler final : public Generator {
   const text::Tokenizer* const tokenizer_;
   const Clock& clock_;
   const SchedulerOptions options_;
-  std::function<bool()> let_go_;  // releases a sequence that is kept for later; or null
+  std::function<bool()> release_unused_;  // releases a sequence that is kept for later; or null
 
   PrefillBudget prefill_budget_;
   DraftTimesByKind draft_times_;  // by DraftKind

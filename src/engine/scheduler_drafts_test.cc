@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class SchedulerDrafts : public testing::Test {
  protected:
   // A request whose drafts are all accepted.
-  Request Foreseen(uint64_t max_tokens) {
+  Request RequestWithKnownAnswer(uint64_t max_tokens) {
     Request request;
     request.sampling.temperature = 0;
     request.max_tokens = max_tokens;
@@ -28,7 +28,7 @@ class SchedulerDrafts : public testing::Test {
     text.insert(text.end(), expected_.tokens.begin(), expected_.tokens.end());
     source_.Expect(sequence_, std::move(text));
     request.sequence = &sequence_;
-    request.draft = {.kind = DraftKind::kNextTokens, .most = 8};
+    request.draft = {.kind = DraftKind::kMtp, .most = 8};
     return request;
   }
   void Run() {
@@ -47,7 +47,7 @@ class SchedulerDrafts : public testing::Test {
 
 TEST_F(SchedulerDrafts, AcceptedDraftsSaveSteps) {
   Listener listener;
-  Request request = Foreseen(40);
+  Request request = RequestWithKnownAnswer(40);
   listener.Attach(request);
   ASSERT_TRUE(scheduler_.Submit(std::move(request)).ok());
   Run();
@@ -60,7 +60,7 @@ TEST_F(SchedulerDrafts, AcceptedDraftsSaveSteps) {
 }
 
 TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongDrafts) {
-  Request request = Foreseen(40);
+  Request request = RequestWithKnownAnswer(40);
   RequestId id = 0;
   size_t told = 0;
   request.on_token = [&](const Delta&) {
@@ -76,8 +76,8 @@ TEST_F(SchedulerDrafts, ACallbackThatCancelsEndsItAmongDrafts) {
   EXPECT_EQ(sequence_.computed(), 45u);
 }
 
-TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
-  Request request = Foreseen(4);
+TEST_F(SchedulerDrafts, UnavailableDraftersAreRefused) {
+  Request request = RequestWithKnownAnswer(4);
   for (const uint32_t most : {0u, kMostDrafts + 1}) {
     request.draft.most = most;
     EXPECT_THAT(scheduler_.Submit(request).error().message(), HasSubstr("draft tokens in a step"));
@@ -104,7 +104,7 @@ TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
     request.sampling.temperature = 0;
     request.max_tokens = 12;
     request.sequence = sequences[i];
-    if (i == 0) request.draft = {.kind = DraftKind::kNextTokens, .most = 8};
+    if (i == 0) request.draft = {.kind = DraftKind::kMtp, .most = 8};
     listeners[i].Attach(request);
     ASSERT_TRUE(scheduler.Submit(std::move(request)).ok());
   }
@@ -116,7 +116,7 @@ TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
 
 // The next tokens of all answers fill a step: drafts would slow others down.
 TEST_F(SchedulerDrafts, AFullStepHasNoDrafts) {
-  const Request request = Foreseen(20);
+  const Request request = RequestWithKnownAnswer(20);
   for (const size_t answers : {size_t{3}, size_t{kCheapRows}, size_t{kCheapRows} + 3}) {
     Scheduler scheduler(*model_, &tiny_.tokenizer(), clock_, {.proposers = &source_});
     std::vector<Sequence> sequences;

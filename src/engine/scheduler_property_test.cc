@@ -17,7 +17,7 @@ constexpr uint64_t kBytesOfPage =
     2 * 2 * 128 * 64 * 2 * 2;  // layers, heads, rows of keys and values
 
 // A request that comes at some step, and may be cancelled at another.
-struct Visitor {
+struct Client {
   std::vector<int32_t> prompt;
   Request request;
   Answer expected;
@@ -39,7 +39,7 @@ class World {
     const uint32_t chunks[] = {1, 7, 64, 128, 300, 512};
     options_ = {.batch_tokens = chunks[Below(6)], .max_running = 1 + Below(6)};
     for (std::vector<int32_t>& shared : beginnings_) shared = Tokens(150);
-    for (uint64_t i = 2 + Below(kSanitized ? 3 : 7); i > 0; --i) AddVisitor();
+    for (uint64_t i = 2 + Below(kSanitized ? 3 : 7); i > 0; --i) AddClient();
   }
 
   void Run() {
@@ -49,24 +49,24 @@ class World {
     options_.proposers = &proposers_;
     Scheduler scheduler(*model_, &tiny.tokenizer(), clock, options_);
     for (uint64_t step = 0; step < 200 || !scheduler.idle(); ++step) {
-      ASSERT_LT(step, 20000u) << "the requests do not end";
-      for (const auto& visitor : visitors_) {
-        if (visitor->arrives_at == step) Submit(scheduler, *visitor);
-        if (visitor->cancelled_at == step) scheduler.Cancel(visitor->id);
+      ASSERT_LT(step, 20000u) << "it does not come to an end";
+      for (const auto& client : clients_) {
+        if (client->arrives_at == step) Submit(scheduler, *client);
+        if (client->cancelled_at == step) scheduler.Cancel(client->id);
       }
       ASSERT_TRUE(scheduler.Step().ok());
       // Requests that are finished leave; sequences that stay keep their memory.
-      for (const auto& visitor : visitors_) {
-        if (!visitor->listener.finished()) continue;
-        CheckRows(*visitor);
-        visitor->sequence->Release();
+      for (const auto& client : clients_) {
+        if (!client->listener.finished()) continue;
+        CheckRows(*client);
+        client->sequence->Release();
       }
     }
     // Running answers get a token in every step.
     EXPECT_LE(scheduler.counters().longest_wait_steps, 1u);
     EXPECT_EQ(scheduler.counters().finished, scheduler.counters().submitted);
     counters_ = scheduler.counters();
-    for (const auto& visitor : visitors_) Check(*visitor);
+    for (const auto& client : clients_) Check(*client);
   }
 
   const SchedulerCounters& counters() const { return counters_; }
@@ -81,15 +81,14 @@ class World {
     return tokens;
   }
 
-  void AddVisitor() {
-    Visitor& visitor = *visitors_.emplace_back(std::make_unique<Visitor>());
-    visitor.prompt = Tokens(1 + Below(kSanitized ? 20 : is_tight_ ? 100 : 180));
+  void AddClient() {
+    Client& client = *clients_.emplace_back(std::make_unique<Client>());
+    client.prompt = Tokens(1 + Below(kSanitized ? 20 : is_tight_ ? 100 : 180));
     if (Chance(is_tight_ ? 4 : 2) && !kSanitized) {
       const auto& shared = beginnings_[Below(2)];
-      visitor.prompt.insert(visitor.prompt.begin(), shared.begin(),
-                            shared.begin() + 120 + Below(31));
+      client.prompt.insert(client.prompt.begin(), shared.begin(), shared.begin() + 120 + Below(31));
     }
-    Request& request = visitor.request;
+    Request& request = client.request;
     request.max_tokens = 1 + Below(kSanitized ? 5 : 25);
     request.sampling.temperature = Chance(3) ? 0 : 1;
     request.sampling.top_p = Chance(2) ? 1 : 0.9F;
@@ -100,52 +99,52 @@ class World {
     const bool is_long = is_tight_ && !kSanitized && !Chance(3);
     if (is_long) request.max_tokens += 225;
     if (Chance(4) && !is_long)
-      request.context_limit = static_cast<uint32_t>(visitor.prompt.size()) + 1 + Below(5);
+      request.context_limit = static_cast<uint32_t>(client.prompt.size()) + 1 + Below(5);
     if (Chance(3) && !is_long) request.stop_tokens = Tokens(20);
     if (Chance(3) && !is_long) request.stop_strings = {"e", "ta", "\n", "no"};
     request.show_control = Chance(2);
-    visitor.arrives_at = Chance(2) ? 0 : Below(40);
+    client.arrives_at = Chance(2) ? 0 : Below(40);
     if (Chance(3)) request.sampling.top_logprobs = 1 + Below(3);
     if (Chance(2)) {
-      const DraftKind kinds[] = {DraftKind::kNgram, DraftKind::kNextTokens, DraftKind::kModel};
+      const DraftKind kinds[] = {DraftKind::kNgram, DraftKind::kMtp, DraftKind::kModel};
       request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(Chance(2) ? 4 : kMostDrafts)};
     }
-    if (Chance(6)) visitor.cancelled_at = visitor.arrives_at + 1 + Below(20);
+    if (Chance(6)) client.cancelled_at = client.arrives_at + 1 + Below(20);
   }
 
-  void Submit(Scheduler& scheduler, Visitor& visitor) {
-    visitor.sequence.emplace(*model_);
-    visitor.sequence->SetHistory(visitor.prompt);
-    visitor.request.sequence = &*visitor.sequence;
-    visitor.listener.Attach(visitor.request);
-    visitor.expected = AnswerAlone(visitor.request, visitor.prompt, memory_,
-                                   memory_.window == 0 ? &visitor.expected_rows : nullptr);
-    std::vector<int32_t> text = visitor.prompt;
-    text.insert(text.end(), visitor.expected.tokens.begin(), visitor.expected.tokens.end());
-    proposers_.Expect(*visitor.sequence, std::move(text));
-    const auto id = scheduler.Submit(visitor.request);
+  void Submit(Scheduler& scheduler, Client& client) {
+    client.sequence.emplace(*model_);
+    client.sequence->SetHistory(client.prompt);
+    client.request.sequence = &*client.sequence;
+    client.listener.Attach(client.request);
+    client.expected = AnswerAlone(client.request, client.prompt, memory_,
+                                  memory_.window == 0 ? &client.expected_rows : nullptr);
+    std::vector<int32_t> text = client.prompt;
+    text.insert(text.end(), client.expected.tokens.begin(), client.expected.tokens.end());
+    proposers_.Expect(*client.sequence, std::move(text));
+    const auto id = scheduler.Submit(client.request);
     ASSERT_TRUE(id.ok()) << id.error().message();
-    visitor.id = *id;
+    client.id = *id;
   }
 
   // The KV cache is the same as without drafts.
-  void CheckRows(const Visitor& visitor) {
-    const Sequence& sequence = *visitor.sequence;
+  void CheckRows(const Client& client) {
+    const Sequence& sequence = *client.sequence;
     if (sequence.computed() == 0) return;  // of an earlier step, or nothing was computed
     ASSERT_LE(sequence.computed(), sequence.length());
-    if (visitor.listener.finish().reason == FinishReason::kCancelled || memory_.window > 0) return;
+    if (client.listener.finish().reason == FinishReason::kCancelled || memory_.window > 0) return;
     ASSERT_EQ(sequence.computed() + 1, sequence.length());
-    EXPECT_EQ(RowsHash(sequence.table(), sequence.computed()), visitor.expected_rows);
+    EXPECT_EQ(RowsHash(sequence.table(), sequence.computed()), client.expected_rows);
     ++rows_checked_;
   }
 
-  void Check(const Visitor& visitor) {
-    ASSERT_TRUE(visitor.listener.finished());
-    const Answer& expected = visitor.expected;
-    const Answer& answer = visitor.listener.answer();
-    const Finish& finish = visitor.listener.finish();
+  void Check(const Client& client) {
+    ASSERT_TRUE(client.listener.finished());
+    const Answer& expected = client.expected;
+    const Answer& answer = client.listener.answer();
+    const Finish& finish = client.listener.finish();
     if (finish.reason == FinishReason::kCancelled) {
-      ASSERT_TRUE(visitor.cancelled_at.has_value());
+      ASSERT_TRUE(client.cancelled_at.has_value());
       ASSERT_LE(answer.tokens.size(), expected.tokens.size());
       EXPECT_TRUE(std::equal(answer.tokens.begin(), answer.tokens.end(), expected.tokens.begin()));
     } else {
@@ -155,12 +154,12 @@ class World {
       EXPECT_EQ(answer.text, expected.text);
       EXPECT_EQ(FinishReasonName(answer.reason), FinishReasonName(expected.reason));
     }
-    std::vector<int32_t> history = visitor.prompt;
+    std::vector<int32_t> history = client.prompt;
     history.insert(history.end(), answer.tokens.begin(), answer.tokens.end());
-    EXPECT_EQ(visitor.sequence->tokens(), history);
-    EXPECT_EQ(finish.counts.prompt, visitor.prompt.size());
+    EXPECT_EQ(client.sequence->tokens(), history);
+    EXPECT_EQ(finish.counts.prompt, client.prompt.size());
     EXPECT_EQ(finish.counts.generated, answer.tokens.size());
-    EXPECT_LT(finish.counts.cached, visitor.prompt.size());
+    EXPECT_LT(finish.counts.cached, client.prompt.size());
   }
 
   Random random_;
@@ -172,8 +171,8 @@ class World {
   SchedulerCounters counters_;
   uint64_t rows_checked_ = 0;
   std::vector<int32_t> beginnings_[2];
-  std::unique_ptr<LocalModel> model_;  // outlives the visitors' sequences
-  std::vector<std::unique_ptr<Visitor>> visitors_;
+  std::unique_ptr<LocalModel> model_;  // outlives the clients' sequences
+  std::vector<std::unique_ptr<Client>> clients_;
 };
 
 TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {

@@ -32,7 +32,7 @@ std::vector<int32_t> TokensOf(std::string_view text) {
 }
 
 // Makes the model answer these tokens after a prompt of `prompt_length` tokens.
-LogitsEditor Saying(std::vector<int32_t> tokens, size_t prompt_length) {
+LogitsEditor ForceTokens(std::vector<int32_t> tokens, size_t prompt_length) {
   return [=](std::span<const int32_t> history, std::span<float> logits) {
     const size_t index = history.size() - prompt_length;
     if (index < tokens.size()) logits[static_cast<size_t>(tokens[index])] = 1e6F;
@@ -41,8 +41,8 @@ LogitsEditor Saying(std::vector<int32_t> tokens, size_t prompt_length) {
 
 class SchedulerTest : public testing::Test {
  protected:
-  struct Asked {
-    explicit Asked(LocalModel& model) : sequence(model) {}
+  struct TestRequest {
+    explicit TestRequest(LocalModel& model) : sequence(model) {}
     Sequence sequence;
     Request request;
     Listener listener;
@@ -55,8 +55,8 @@ class SchedulerTest : public testing::Test {
   }
 
   // Prepares a greedy request, which is not submitted yet.
-  Asked& Prepare(std::vector<int32_t> prompt, uint64_t max_tokens = 5) {
-    Asked& asked = *asked_.emplace_back(std::make_unique<Asked>(*model_));
+  TestRequest& Prepare(std::vector<int32_t> prompt, uint64_t max_tokens = 5) {
+    TestRequest& asked = *asked_.emplace_back(std::make_unique<TestRequest>(*model_));
     asked.sequence.SetHistory(prompt);
     asked.request.sequence = &asked.sequence;
     asked.request.sampling = kGreedy;
@@ -64,13 +64,13 @@ class SchedulerTest : public testing::Test {
     asked.listener.Attach(asked.request);
     return asked;
   }
-  void Submit(Asked& asked) {
+  void Submit(TestRequest& asked) {
     const auto id = scheduler_->Submit(asked.request);
     ASSERT_TRUE(id.ok()) << id.error().message();
     asked.id = *id;
   }
-  Asked& Ask(std::vector<int32_t> prompt, uint64_t max_tokens = 5) {
-    Asked& asked = Prepare(std::move(prompt), max_tokens);
+  TestRequest& Ask(std::vector<int32_t> prompt, uint64_t max_tokens = 5) {
+    TestRequest& asked = Prepare(std::move(prompt), max_tokens);
     Submit(asked);
     return asked;
   }
@@ -80,7 +80,7 @@ class SchedulerTest : public testing::Test {
       ASSERT_TRUE(scheduler_->Step().ok());
     }
   }
-  Error Refusal(const Asked& asked) {
+  Error Refusal(const TestRequest& asked) {
     auto id = scheduler_->Submit(asked.request);
     EXPECT_FALSE(id.ok());
     return id.ok() ? Error(Code::kUnknown, "") : std::move(id).error();
@@ -89,7 +89,7 @@ class SchedulerTest : public testing::Test {
   TinyModel& tiny_ = TinyModel::Get();
   VirtualClock clock_;
   std::unique_ptr<LocalModel> model_;
-  std::vector<std::unique_ptr<Asked>> asked_;
+  std::vector<std::unique_ptr<TestRequest>> asked_;
   std::optional<Scheduler> scheduler_;
 };
 
@@ -105,7 +105,7 @@ class SlowClock final : public VirtualClock {
 
 TEST_F(SchedulerTest, LongStepsBecomeShorterWithTheSameBits) {
   Make(uint64_t{1} << 28, {.batch_tokens = 256});
-  const Asked& plain = Ask(Prompt(1000));
+  const TestRequest& plain = Ask(Prompt(1000));
   RunToEnd();
   const uint64_t long_steps = scheduler_->counters().steps;
   const std::vector<int32_t> tokens = plain.listener.answer().tokens;
@@ -113,7 +113,7 @@ TEST_F(SchedulerTest, LongStepsBecomeShorterWithTheSameBits) {
   asked_.clear();
 
   model_ = tiny_.Make(uint64_t{1} << 28);
-  Asked& slow = Prepare(Prompt(1000));
+  TestRequest& slow = Prepare(Prompt(1000));
   const SlowClock slow_clock(slow.sequence);
   scheduler_.emplace(*model_, &tiny_.tokenizer(), slow_clock,
                      SchedulerOptions{.batch_tokens = 256, .longest_step_ns = 750 * kNsPerMs});
@@ -127,11 +127,11 @@ TEST_F(SchedulerTest, LongStepsBecomeShorterWithTheSameBits) {
 
 TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
   Make(uint64_t{1} << 28, {.batch_tokens = 128});
-  Asked& answer = Ask(Prompt(10), 40);
+  TestRequest& answer = Ask(Prompt(10), 40);
   ASSERT_TRUE(scheduler_->Step().ok());
-  Asked& first = Ask(Prompt(kSanitized ? 300 : 1500, 2), 3);
-  Asked& second = Ask(Prompt(kSanitized ? 300 : 1500, 3), 3);
-  Asked& small = Ask(Prompt(20, 4), 1);
+  TestRequest& first = Ask(Prompt(kSanitized ? 300 : 1500, 2), 3);
+  TestRequest& second = Ask(Prompt(kSanitized ? 300 : 1500, 3), 3);
+  TestRequest& small = Ask(Prompt(20, 4), 1);
   for (size_t step = 2; step <= 5; ++step) {
     ASSERT_TRUE(scheduler_->Step().ok());
     EXPECT_EQ(answer.listener.answer().tokens.size(), step);
@@ -141,7 +141,7 @@ TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
   EXPECT_FALSE(first.listener.finished());
   RunToEnd();
   EXPECT_EQ(scheduler_->counters().longest_wait_steps, 1u);
-  for (const Asked* asked : {&first, &second}) {
+  for (const TestRequest* asked : {&first, &second}) {
     for (const uint64_t done : asked->listener.prefills()) {
       EXPECT_TRUE(done % 128 == 0 || done == asked->listener.finish().counts.prompt) << done;
     }
@@ -150,9 +150,9 @@ TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
 
 TEST_F(SchedulerTest, LongPromptsTakeTurns) {
   Make(uint64_t{1} << 28, {.batch_tokens = 256});
-  Asked& a = Ask(Prompt(700, 2));
-  Asked& b = Ask(Prompt(700, 3));
-  Asked& c = Ask(Prompt(700, 4));
+  TestRequest& a = Ask(Prompt(700, 2));
+  TestRequest& b = Ask(Prompt(700, 3));
+  TestRequest& c = Ask(Prompt(700, 4));
   for (int step = 0; step < 3; ++step) ASSERT_TRUE(scheduler_->Step().ok());
   // Six pages of 128 for three requests.
   EXPECT_EQ(a.sequence.computed(), 256u);
@@ -166,7 +166,7 @@ TEST_F(SchedulerTest, AKnownBeginningIsNotComputedAgain) {
   Ask(prompt);
   RunToEnd();
   const uint64_t computed = scheduler_->counters().prefill_tokens;
-  Asked& again = Ask(prompt);
+  TestRequest& again = Ask(prompt);
   RunToEnd();
   EXPECT_EQ(again.listener.finish().counts.cached, 256u);
   EXPECT_EQ(scheduler_->counters().prefill_tokens - computed, 300u - 256u);
@@ -174,9 +174,9 @@ TEST_F(SchedulerTest, AKnownBeginningIsNotComputedAgain) {
   EXPECT_EQ(again.listener.answer(), asked_[0]->listener.answer());
 }
 
-TEST_F(SchedulerTest, AConversationGoesOnWhereItWas) {
+TEST_F(SchedulerTest, AConversationReusesItsRows) {
   Make();
-  Asked& asked = Ask(Prompt(50), 8);
+  TestRequest& asked = Ask(Prompt(50), 8);
   RunToEnd();
   std::vector<int32_t> history = asked.sequence.tokens();
   EXPECT_EQ(history.size(), 58u);
@@ -203,7 +203,7 @@ TEST_F(SchedulerTest, AConversationGoesOnWhereItWas) {
 
 TEST_F(SchedulerTest, APromptThatNeverFitsIsRefused) {
   Make(3 * kPageBytes);
-  Asked& asked = Prepare(Prompt(400));
+  TestRequest& asked = Prepare(Prompt(400));
   const Error error = Refusal(asked);
   EXPECT_EQ(error.code(), Code::kResourceExhausted);
   EXPECT_THAT(error.message(), HasSubstr("384 tokens fit"));
@@ -214,10 +214,10 @@ TEST_F(SchedulerTest, APromptThatNeverFitsIsRefused) {
   EXPECT_EQ(asked.listener.answer().tokens.size(), 1u);
 }
 
-TEST_F(SchedulerTest, WhoDoesNotFitNowWaits) {
+TEST_F(SchedulerTest, ARequestThatDoesNotFitWaits) {
   Make(3 * kPageBytes);
-  Asked& first = Ask(Prompt(250, 1), 3);
-  Asked& second = Ask(Prompt(250, 2), 3);
+  TestRequest& first = Ask(Prompt(250, 1), 3);
+  TestRequest& second = Ask(Prompt(250, 2), 3);
   ASSERT_TRUE(scheduler_->Step().ok());
   EXPECT_EQ(scheduler_->running_count(), 1u);
   EXPECT_EQ(scheduler_->waiting_count(), 1u);
@@ -227,11 +227,11 @@ TEST_F(SchedulerTest, WhoDoesNotFitNowWaits) {
   EXPECT_EQ(second.listener.answer(), AnswerAlone(second.request, Prompt(250, 2)));
 }
 
-TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
+TEST_F(SchedulerTest, TheYoungerRequestIsPreemptedForTheOlder) {
   // Both fit with a page to spare each, but not with their answers.
   Make(6 * kPageBytes);
-  Asked& older = Ask(Prompt(120, 1), kSanitized ? 140 : 400);
-  Asked& younger = Ask(Prompt(120, 2), kSanitized ? 140 : 400);
+  TestRequest& older = Ask(Prompt(120, 1), kSanitized ? 140 : 400);
+  TestRequest& younger = Ask(Prompt(120, 2), kSanitized ? 140 : 400);
   while (!older.listener.finished()) ASSERT_TRUE(scheduler_->Step().ok());
   older.sequence.Release();
   RunToEnd();
@@ -244,26 +244,26 @@ TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
   EXPECT_EQ(younger.listener.answer(), AnswerAlone(younger.request, Prompt(120, 2)));
 }
 
-TEST_F(SchedulerTest, MemoryThatNobodyFreesIsAnErrorAndNoWait) {
+TEST_F(SchedulerTest, MemoryThatIsNeverFreedIsAnErrorAndNoWait) {
   Make(3 * kPageBytes);
-  Asked& holder = Ask(Prompt(300, 1), 1);
+  TestRequest& holder = Ask(Prompt(300, 1), 1);
   RunToEnd();
   EXPECT_EQ(holder.listener.finish().reason, FinishReason::kLength);
-  Asked& asked = Ask(Prompt(200, 2), 1);
+  TestRequest& asked = Ask(Prompt(200, 2), 1);
   RunToEnd();
   EXPECT_EQ(asked.listener.finish().reason, FinishReason::kFailed);
   EXPECT_EQ(asked.listener.finish().status.error().code(), Code::kResourceExhausted);
   EXPECT_THAT(asked.listener.finish().status.error().message(), HasSubstr("idle sequences"));
   holder.sequence.Release();
-  Asked& again = Ask(Prompt(200, 2), 1);
+  TestRequest& again = Ask(Prompt(200, 2), 1);
   RunToEnd();
   EXPECT_EQ(again.listener.finish().reason, FinishReason::kLength);
 }
 
-TEST_F(SchedulerTest, WhatIsKeptForLaterGivesWay) {
+TEST_F(SchedulerTest, SequencesKeptForLaterAreReleased) {
   Make(3 * kPageBytes);
-  Asked& first = Ask(Prompt(100, 1), 1);
-  Asked& second = Ask(Prompt(100, 2), 1);
+  TestRequest& first = Ask(Prompt(100, 1), 1);
+  TestRequest& second = Ask(Prompt(100, 2), 1);
   RunToEnd();
   std::vector<Sequence*> kept = {&first.sequence, &second.sequence};
   scheduler_->OnShortage([&kept] {
@@ -273,12 +273,12 @@ TEST_F(SchedulerTest, WhatIsKeptForLaterGivesWay) {
     return true;
   });
   // One of them is enough for a prompt, the other one is needed as the answer grows.
-  Asked& asked = Ask(Prompt(200, 3), 1);
+  TestRequest& asked = Ask(Prompt(200, 3), 1);
   RunToEnd();
   EXPECT_EQ(asked.listener.finish().reason, FinishReason::kLength);
   EXPECT_EQ(kept.size(), 1u);
   asked.sequence.Release();
-  Asked& longer = Ask(Prompt(120, 4), 150);
+  TestRequest& longer = Ask(Prompt(120, 4), 150);
   RunToEnd();
   EXPECT_EQ(longer.listener.finish().reason, FinishReason::kLength);
   EXPECT_EQ(longer.listener.answer(), AnswerAlone(longer.request, Prompt(120, 4)));
@@ -287,19 +287,19 @@ TEST_F(SchedulerTest, WhatIsKeptForLaterGivesWay) {
 
 TEST_F(SchedulerTest, AnAnswerThatOutgrowsTheMemoryFailsWithWhatItHas) {
   Make(1 * kPageBytes);
-  Asked& asked = Ask(Prompt(120), 100);
+  TestRequest& asked = Ask(Prompt(120), 100);
   RunToEnd();
   EXPECT_EQ(asked.listener.finish().reason, FinishReason::kFailed);
   EXPECT_EQ(asked.listener.finish().status.error().code(), Code::kResourceExhausted);
   EXPECT_EQ(asked.listener.answer().tokens.size(), 9u);
 }
 
-TEST_F(SchedulerTest, WhatMakesNoSenseIsRefused) {
+TEST_F(SchedulerTest, InvalidRequestsAreRefused) {
   Make();
   EXPECT_THAT(Refusal(Prepare({})).message(), HasSubstr("empty"));
   EXPECT_THAT(Refusal(Prepare({1, 300})).message(), HasSubstr("token 1 of the prompt is 300"));
   EXPECT_THAT(Refusal(Prepare({-1})).message(), HasSubstr("-1"));
-  Asked& asked = Prepare(Prompt(20));
+  TestRequest& asked = Prepare(Prompt(20));
   asked.request.context_limit = 20;
   EXPECT_EQ(Refusal(asked).code(), Code::kOutOfRange);
   asked.request.context_limit = std::numeric_limits<uint32_t>::max();
@@ -338,7 +338,7 @@ TEST_F(SchedulerTest, APieceOfAModelAnswersNothing) {
 
 TEST_F(SchedulerTest, TheContextEndsAnAnswer) {
   Make();
-  Asked& asked = Prepare(Prompt(20), kNoTokenLimit);
+  TestRequest& asked = Prepare(Prompt(20), kNoTokenLimit);
   asked.request.context_limit = 26;
   Submit(asked);
   RunToEnd();
@@ -348,7 +348,7 @@ TEST_F(SchedulerTest, TheContextEndsAnAnswer) {
 
 TEST_F(SchedulerTest, NoTokensAtAllOnlyComputeThePrompt) {
   Make();
-  Asked& asked = Ask(Prompt(200), 0);
+  TestRequest& asked = Ask(Prompt(200), 0);
   RunToEnd();
   EXPECT_EQ(asked.listener.finish().reason, FinishReason::kLength);
   EXPECT_EQ(asked.listener.finish().counts.generated, 0u);
@@ -357,8 +357,8 @@ TEST_F(SchedulerTest, NoTokensAtAllOnlyComputeThePrompt) {
 
 TEST_F(SchedulerTest, BrokenLogitsFailOneRequestAlone) {
   Make();
-  Asked& sound = Ask(Prompt(30, 1), 6);
-  Asked& broken = Prepare(Prompt(30, 2), 6);
+  TestRequest& sound = Ask(Prompt(30, 1), 6);
+  TestRequest& broken = Prepare(Prompt(30, 2), 6);
   broken.request.edit_logits = [](std::span<const int32_t> history, std::span<float> logits) {
     if (history.size() == 32) logits[5] = std::numeric_limits<float>::quiet_NaN();
   };
@@ -372,16 +372,16 @@ TEST_F(SchedulerTest, BrokenLogitsFailOneRequestAlone) {
 
 TEST_F(SchedulerTest, CancelledRequestsEndBeforeTheNextStep) {
   Make(uint64_t{1} << 28, {.batch_tokens = 512, .max_running = 1});
-  Asked& running = Ask(Prompt(30, 1), 100);
-  Asked& waiting = Ask(Prompt(30, 2), 100);
-  Asked& last = Ask(Prompt(30, 3), 2);
+  TestRequest& running = Ask(Prompt(30, 1), 100);
+  TestRequest& waiting = Ask(Prompt(30, 2), 100);
+  TestRequest& last = Ask(Prompt(30, 3), 2);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(scheduler_->Step().ok());
   EXPECT_EQ(scheduler_->waiting_count(), 2u);
   scheduler_->Cancel(running.id);
   scheduler_->Cancel(waiting.id);
   scheduler_->Cancel(12345);
   ASSERT_TRUE(scheduler_->Step().ok());
-  for (const Asked* asked : {&running, &waiting}) {
+  for (const TestRequest* asked : {&running, &waiting}) {
     ASSERT_TRUE(asked->listener.finished());
     EXPECT_EQ(asked->listener.finish().reason, FinishReason::kCancelled);
   }
@@ -392,9 +392,9 @@ TEST_F(SchedulerTest, CancelledRequestsEndBeforeTheNextStep) {
 
 TEST_F(SchedulerTest, CallbacksMaySubmitAndCancelButNotStep) {
   Make();
-  Asked& chatty = Prepare(Prompt(30, 1), 20);
-  Asked& late = Prepare(Prompt(30, 2), 3);
-  Asked& victim = Prepare(Prompt(30, 3), 50);
+  TestRequest& chatty = Prepare(Prompt(30, 1), 20);
+  TestRequest& late = Prepare(Prompt(30, 2), 3);
+  TestRequest& victim = Prepare(Prompt(30, 3), 50);
   const auto on_token = chatty.request.on_token;
   chatty.request.on_token = [&, count = 0](const Delta& delta) mutable {
     on_token(delta);
@@ -417,7 +417,7 @@ TEST_F(SchedulerTest, CallbacksMaySubmitAndCancelButNotStep) {
 
 TEST_F(SchedulerTest, TheEndOfOneMayBeTheBeginningOfTheNext) {
   Make();
-  Asked& asked = Prepare(Prompt(30), 2);
+  TestRequest& asked = Prepare(Prompt(30), 2);
   int rounds = 0;
   asked.request.on_finish = [&](const Finish& finish) {
     EXPECT_EQ(finish.reason, FinishReason::kLength);
@@ -431,8 +431,8 @@ TEST_F(SchedulerTest, TheEndOfOneMayBeTheBeginningOfTheNext) {
 
 TEST_F(SchedulerTest, StopStringsMaySpanTokens) {
   Make();
-  Asked& asked = Prepare(Prompt(10), 100);
-  asked.request.edit_logits = Saying(TokensOf("Hi <|x <|user|> rest"), 10);
+  TestRequest& asked = Prepare(Prompt(10), 100);
+  asked.request.edit_logits = ForceTokens(TokensOf("Hi <|x <|user|> rest"), 10);
   asked.request.stop_strings = {"<|user|>", "nothing"};
   std::vector<std::string> texts;
   asked.request.on_token = [&](const Delta& delta) { texts.emplace_back(delta.text); };
@@ -452,8 +452,8 @@ TEST_F(SchedulerTest, StopStringsMaySpanTokens) {
 TEST_F(SchedulerTest, TextIsNeverHalfACharacter) {
   Make();
   const std::string text = "né🦙e";
-  Asked& asked = Prepare(Prompt(10), text.size());
-  asked.request.edit_logits = Saying(TokensOf(text), 10);
+  TestRequest& asked = Prepare(Prompt(10), text.size());
+  asked.request.edit_logits = ForceTokens(TokensOf(text), 10);
   asked.request.stop_strings = {"🦙!"};
   std::vector<std::string> texts;
   asked.request.on_token = [&](const Delta& delta) { texts.emplace_back(delta.text); };
@@ -463,7 +463,7 @@ TEST_F(SchedulerTest, TextIsNeverHalfACharacter) {
   // Characters that might begin a stop string come at the end; incomplete ones stay so.
   asked.sequence.SetHistory(Prompt(10));
   asked.request.max_tokens = 8;
-  asked.request.edit_logits = Saying(TokensOf("123🦙\xF0"), 10);
+  asked.request.edit_logits = ForceTokens(TokensOf("123🦙\xF0"), 10);
   Listener listener;
   listener.Attach(asked.request);
   Submit(asked);
@@ -478,8 +478,8 @@ TEST_F(SchedulerTest, AStopTokenEndsTheTextAndStaysInTheHistory) {
   ASSERT_GE(end, 256);
   std::vector<int32_t> says = TokensOf("ok<");
   says.push_back(end);
-  Asked& asked = Prepare(Prompt(10), 100);
-  asked.request.edit_logits = Saying(says, 10);
+  TestRequest& asked = Prepare(Prompt(10), 100);
+  asked.request.edit_logits = ForceTokens(says, 10);
   asked.request.stop_tokens = {7, end};
   asked.request.stop_strings = {"<<"};
   asked.request.show_control = true;
@@ -495,10 +495,10 @@ TEST_F(SchedulerTest, AStopTokenEndsTheTextAndStaysInTheHistory) {
 
 TEST_F(SchedulerTest, TimesComeFromTheClock) {
   Make(uint64_t{1} << 28, {.batch_tokens = 128, .max_running = 1});
-  Asked& first = Prepare(Prompt(250), 4);
+  TestRequest& first = Prepare(Prompt(250), 4);
   first.request.on_prefill = [this](uint64_t, uint64_t) { clock_.AdvanceBy(100); };
   first.request.on_token = [this](const Delta&) { clock_.AdvanceBy(7); };
-  Asked& second = Prepare(Prompt(5), 1);
+  TestRequest& second = Prepare(Prompt(5), 1);
   Submit(first);
   Submit(second);
   RunToEnd();

@@ -66,7 +66,7 @@ class Sequence {
   void Release();
 
   // Removes rows after the history's first `length` tokens (of rejected drafts, say).
-  void TakeBack(uint32_t length) {
+  void RemoveRowsAfter(uint32_t length) {
     if (computed() > length) memory_->Truncate(length);
   }
 

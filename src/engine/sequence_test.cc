@@ -55,7 +55,7 @@ TEST(Sequence, KeepsWhatIsSharedFromTheStart) {
   EXPECT_EQ(sequence.length(), 0u);
 }
 
-TEST(Sequence, TakesOverWhatOthersComputed) {
+TEST(Sequence, AdoptsPagesOfOtherSequences) {
   const auto model = TinyModel::Get().Make();
   const auto tokens = model::RandomTokens(256, 300, 1);
   Sequence first(*model);
@@ -74,7 +74,7 @@ TEST(Sequence, TakesOverWhatOthersComputed) {
 }
 
 // The case of a question that is asked again, after rows of the window were freed.
-TEST(Sequence, GoingBackBehindAWindowGoesOnFromAPageBoundary) {
+TEST(Sequence, RewindingBeforeAWindowContinuesFromAPageBoundary) {
   const model::MemoryOptions memory{.window = 60, .sinks = 4};
   const auto model = TinyModel::Get().Make(uint64_t{1} << 26, memory);
   const auto tokens = model::RandomTokens(700, 300, 1);
@@ -95,7 +95,7 @@ TEST(Sequence, GoingBackBehindAWindowGoesOnFromAPageBoundary) {
   EXPECT_EQ(Compute(second, 100), ComputeAfresh(other, memory));
 }
 
-TEST(Sequence, ForksGoTheirOwnWays) {
+TEST(Sequence, ForksAreIndependent) {
   const auto model = TinyModel::Get().Make();
   const auto tokens = model::RandomTokens(150, 300, 1);
   Sequence first(*model);

@@ -42,7 +42,7 @@ void DraftLength::Learn(uint32_t drafted, uint32_t accepted) {
 }
 
 Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft,
-                         uint32_t vocab_size, const DraftWatch& watch)
+                         uint32_t vocab_size, const DraftTiming& watch)
     : proposer_(std::move(proposer)),
       vocab_size_(vocab_size),
       clock_(watch.clock),
@@ -66,7 +66,7 @@ void Speculation::NoteStep() {
     times_->Learn(*drafted_, tokens, now_ns - begin_ns_);
   } else if (drafted_) {
     times_->LearnPlain(steps_, now_ns - begin_ns_ - asked_ns_);
-    if (was_asked_) times_->LearnInVain(asked_ns_);
+    if (was_asked_) times_->LearnEmptyProposal(asked_ns_);
   }
   begin_ns_ = now_ns;
   asked_ns_ = 0;
@@ -82,7 +82,7 @@ std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, 
   const uint32_t most = std::min(room, length_.Next(/*begins=*/!was_asked_before_));
   if (most == 0) return drafts_;
   was_asked_ = true;
-  Ask(history, most);
+  RequestDrafts(history, most);
   if (times_ != nullptr) asked_ns_ = clock_->NowNs() - begin_ns_;
   empty_ = drafts_.empty() ? empty_ + 1 : 0;
   return drafts_;
@@ -95,11 +95,11 @@ uint32_t Speculation::StepsWithoutDrafts() const {
 
 std::span<const int32_t> Speculation::Extend(std::span<const int32_t> text, uint32_t most) {
   drafts_.clear();
-  if (most > 0) Ask(text, std::min(most, kMostDrafts));
+  if (most > 0) RequestDrafts(text, std::min(most, kMostDrafts));
   return drafts_;
 }
 
-void Speculation::Ask(std::span<const int32_t> text, uint32_t most) {
+void Speculation::RequestDrafts(std::span<const int32_t> text, uint32_t most) {
   // If a drafter fails, there are no drafts; the answer is the same.
   if (!proposer_->Propose(text, most, drafts_).ok()) drafts_.clear();
   if (drafts_.size() > most) drafts_.resize(most);

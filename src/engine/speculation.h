@@ -41,8 +41,8 @@ class DraftLength {
   explicit DraftLength(uint32_t most, DraftTimes* times = nullptr)
       : most_(most),
         times_(times),
-        rates_(times == nullptr ? AcceptanceRates(kAcceptanceAtFirst, kNews)
-                                : AcceptanceRates(times->rates(), kNews)) {
+        rates_(times == nullptr ? AcceptanceRates(kAcceptanceAtFirst, kNewestWeight)
+                                : AcceptanceRates(times->rates(), kNewestWeight)) {
     if (times_ != nullptr) times_->Begin();
   }
 
@@ -53,7 +53,7 @@ class DraftLength {
 
  private:
   // The weight of the last draft in the acceptance rates of an answer.
-  static constexpr float kNews = 0.12F;
+  static constexpr float kNewestWeight = 0.12F;
 
   uint32_t NextByRate();
 
@@ -65,7 +65,7 @@ class DraftLength {
 
 // A step's time is that from one call of Propose to the next. The generator keeps the times for all
 // answers, as one answer is seldom long enough to learn from.
-struct DraftWatch {
+struct DraftTiming {
   const Clock* clock = nullptr;       // both outlive their users; null: times are not used
   DraftTimesByKind* times = nullptr;  // by DraftKind
 };
@@ -74,7 +74,7 @@ class Speculation {
  public:
   // At most as many drafts as `draft` says.
   Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft, uint32_t vocab_size,
-              const DraftWatch& watch = {});
+              const DraftTiming& watch = {});
 
   Follows follows() const { return proposer_->follows(); }
   void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> rows) {
@@ -95,7 +95,7 @@ class Speculation {
 
  private:
   void NoteStep();
-  void Ask(std::span<const int32_t> text, uint32_t most);
+  void RequestDrafts(std::span<const int32_t> text, uint32_t most);
 
   const std::unique_ptr<Proposer> proposer_;
   const uint32_t vocab_size_;

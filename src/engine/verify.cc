@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "base/bytes.h"
-#include "engine/known_proposers.h"
 #include "engine/logits.h"
+#include "engine/oracle_proposers.h"
 #include "engine/scheduler.h"
 #include "engine/sequence.h"
 #include "engine/verify_group.h"
@@ -23,7 +23,7 @@ namespace {
 using Tokens = std::span<const int32_t>;
 
 // Of 100 draft tokens.
-constexpr uint32_t kRightDrafts = 75;
+constexpr uint32_t kAcceptedPercent = 75;
 
 Status Add(LogitsHash& hash, LocalModel& model, kv::PageTable& table, Tokens tokens, size_t chunk) {
   return ComputeLogits(model, table, tokens, chunk,
@@ -40,7 +40,7 @@ Result<Hash128> InChunks(LocalModel& model, Tokens tokens, size_t chunk) {
 }
 
 // Half the text, then another text, then back, and the second half.
-Result<Hash128> GoingBack(LocalModel& model, Tokens tokens) {
+Result<Hash128> AfterRewinding(LocalModel& model, Tokens tokens) {
   kv::PageTable table = model.NewTable();
   const size_t half = tokens.size() / 2;
   LogitsHash hash;
@@ -55,7 +55,7 @@ Result<Hash128> GoingBack(LocalModel& model, Tokens tokens) {
 }
 
 // Beside two other texts, in every batch.
-Result<Hash128> InCompany(LocalModel& model, Tokens tokens) {
+Result<Hash128> BatchedWithOthers(LocalModel& model, Tokens tokens) {
   constexpr size_t kChunk = 32;
   const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
   kv::PageTable mine = model.NewTable(), second = model.NewTable(), third = model.NewTable();
@@ -158,15 +158,15 @@ class Verifier {
       TRY(Try(fmt::format("in chunks of {}", chunk),
               [&] { return InChunks(*model, tokens_, chunk); }));
     }
-    TRY(Try("after a rewind", [&] { return GoingBack(*model, tokens_); }));
-    TRY(Try("beside other texts", [&] { return InCompany(*model, tokens_); }));
+    TRY(Try("after a rewind", [&] { return AfterRewinding(*model, tokens_); }));
+    TRY(Try("beside other texts", [&] { return BatchedWithOthers(*model, tokens_); }));
     TRY(Try("after a KV transfer", [&] { return Transferred(*model, *model, tokens_); }));
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
     // Speculative decoding with drafts of which some are rejected, then with the chosen drafter.
-    KnowingProposers knowing(kRightDrafts);
-    knowing.Foresee({tokens_.begin(), tokens_.end()});
+    OracleProposers knowing(kAcceptedPercent);
+    knowing.AddText({tokens_.begin(), tokens_.end()});
     TRY(TryDrafts("with draft tokens", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
     if (options_.proposers) {
       TRY(TryDrafts("with --draft", *model, options_.proposers(*model), options_.draft));
@@ -252,14 +252,14 @@ class Verifier {
     const auto gpu = TRY(Load(most));
     TRY(Try("on the GPU", [&] { return InChunks(*gpu, tokens_, tokens_.size()); }));
     TRY(Try("on the GPU, in chunks of 7", [&] { return InChunks(*gpu, tokens_, 7); }));
-    TRY(Try("on the GPU, after a rewind", [&] { return GoingBack(*gpu, tokens_); }));
-    TRY(Try("on the GPU, beside other texts", [&] { return InCompany(*gpu, tokens_); }));
+    TRY(Try("on the GPU, after a rewind", [&] { return AfterRewinding(*gpu, tokens_); }));
+    TRY(Try("on the GPU, beside other texts", [&] { return BatchedWithOthers(*gpu, tokens_); }));
     TRY(Try("on the GPU, sharing a prefix", [&] { return SharingAPrefix(*gpu, tokens_); }));
     Scheduler scheduler(*gpu, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("on the GPU, answered beside others",
             [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
-    KnowingProposers knowing(kRightDrafts);
-    knowing.Foresee({tokens_.begin(), tokens_.end()});
+    OracleProposers knowing(kAcceptedPercent);
+    knowing.AddText({tokens_.begin(), tokens_.end()});
     TRY(TryDrafts("on the GPU, with draft tokens", *gpu, knowing,
                   {.kind = DraftKind::kModel, .most = 6}));
     const auto cpu = TRY(Load(0));
@@ -274,7 +274,7 @@ class Verifier {
     const std::string name = fmt::format("on {} GPUs", model->gpu_count());
     TRY(Try(name, [&] { return InChunks(*model, tokens_, tokens_.size()); }));
     TRY(Try(name + ", in chunks of 7", [&] { return InChunks(*model, tokens_, 7); }));
-    return Try(name + ", beside other texts", [&] { return InCompany(*model, tokens_); });
+    return Try(name + ", beside other texts", [&] { return BatchedWithOthers(*model, tokens_); });
   }
 
   // Two parts of a group, the second one with its layers on the GPU: with rows of all matrices, and

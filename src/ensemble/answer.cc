@@ -26,7 +26,7 @@ void AddUsage(const respond::Usage& usage, respond::Usage& total) {
   total.prompt += usage.prompt;
   total.cached += usage.cached;
   total.answer += usage.answer;
-  total.thinking += usage.thinking;
+  total.reasoning += usage.reasoning;
   total.drafted += usage.drafted;
   total.accepted += usage.accepted;
   total.times.waited_ns = std::max(total.times.waited_ns, usage.times.waited_ns);
@@ -49,7 +49,7 @@ uint64_t ComputedTokens(const engine::RequestCounts& counts) {
 }
 
 void Tell(const Answer& answer, respond::Listener& listener) {
-  for (const SaidPiece& piece : std::span(answer.pieces).subspan(answer.told_pieces))
+  for (const AnswerPiece& piece : std::span(answer.pieces).subspan(answer.sent_pieces))
     listener.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});
   engine::Finish finish = answer.answered.generated.finish;
   finish.times = answer.usage.times;

@@ -33,10 +33,10 @@ std::optional<Policy> PolicyCalled(std::string_view name);
 const std::vector<std::string>& PolicyNames();
 
 // One step of a response, to be repeated.
-struct SaidPiece {
+struct AnswerPiece {
   std::string text = {};
   std::vector<chat::ReplyEvent> events = {};
-  std::vector<respond::SpokenToken> tokens = {};
+  std::vector<respond::ResponseToken> tokens = {};
 };
 
 // One member's part in an answer.
@@ -81,10 +81,10 @@ struct DecidedSpan {
 
 struct Answer {
   Policy policy = Policy::kChoose;
-  std::string policy_reason;      // if another one was asked for
-  respond::Answered answered;     // the author's, with the token counts of all members
-  std::vector<SaidPiece> pieces;  // as they were sent
-  size_t told_pieces = 0;         // sent before the end
+  std::string policy_reason;        // if another one was asked for
+  respond::Answered answered;       // the author's, with the token counts of all members
+  std::vector<AnswerPiece> pieces;  // as they were sent
+  size_t sent_pieces = 0;           // sent before the end
   respond::EndReason reason = respond::EndReason::kStop;
   respond::Usage usage;               // of all members
   size_t chosen = 0;                  // index into `candidates`

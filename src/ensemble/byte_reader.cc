@@ -17,8 +17,8 @@ namespace {
 // e to the power of less is negligible beside 1.
 constexpr double kFarBelow = -700;
 
-double Relative(double log_chance, double largest) {
-  const double difference = log_chance - largest;
+double Relative(double log_probability, double largest) {
+  const double difference = log_probability - largest;
   return difference > kFarBelow ? kernels::Exp(difference) : 0;
 }
 
@@ -32,7 +32,7 @@ ByteReader::ByteReader(const Spelling& spelling, bool drops_space, double least_
 std::vector<size_t> ByteReader::Wanted() const {
   std::vector<size_t> wanted;
   for (size_t i = 0; i < histories_.size(); ++i) {
-    if (histories_[i]->chances.empty()) wanted.push_back(i);
+    if (histories_[i]->probabilities.empty()) wanted.push_back(i);
   }
   return wanted;
 }
@@ -42,20 +42,21 @@ Status ByteReader::Give(size_t history, std::span<const float> logits) {
   History& given = *histories_[history];
   const float largest = *std::ranges::max_element(logits);
   // In the order of the tokens, so that the sum is the same on every machine.
-  std::vector<double> chances(logits.size());
+  std::vector<double> probabilities(logits.size());
   double sum = 0;
   for (size_t token = 0; token < logits.size(); ++token) {
-    chances[token] = Relative(logits[token], largest);
-    sum += chances[token];
+    probabilities[token] = Relative(logits[token], largest);
+    sum += probabilities[token];
   }
   if (!std::isfinite(sum) || sum <= 0) return Error(Code::kInternal, "a logit is not a number");
   const Spelling::Range all = spelling_->all();
-  given.chances.reserve(all.end);
+  given.probabilities.reserve(all.end);
   for (uint32_t place = all.begin; place < all.end; ++place)
-    given.chances.push_back(chances[static_cast<size_t>(spelling_->token(place))] / sum);
+    given.probabilities.push_back(probabilities[static_cast<size_t>(spelling_->token(place))] /
+                                  sum);
   for (const int32_t end : spelling_->ends()) {
-    if (static_cast<size_t>(end) < chances.size())
-      given.end_chance += chances[static_cast<size_t>(end)] / sum;
+    if (static_cast<size_t>(end) < probabilities.size())
+      given.end_probability += probabilities[static_cast<size_t>(end)] / sum;
   }
   AddReadings(std::shared_ptr<History>(histories_[history]));
   if (Wanted().empty()) histories_.clear();
@@ -77,47 +78,49 @@ void ByteReader::AddReadings(const std::shared_ptr<History>& history) {
   // A space alone is no text: the text begins after it.
   Spelling::Range range = spaced;
   for (; !range.is_empty() && spelling_->bytes(range.begin).size() == 1; ++range.begin) {
-    const double chance = history->chances[range.begin];
-    if (chance < least_share_) {
-      left_out_ += chance;
+    const double probability = history->probabilities[range.begin];
+    if (probability < least_share_) {
+      left_out_ += probability;
       continue;
     }
-    histories_.push_back(std::make_shared<History>(
-        History{.tokens = {spelling_->token(range.begin)}, .log_chance = kernels::Log(chance)}));
+    histories_.push_back(std::make_shared<History>(History{
+        .tokens = {spelling_->token(range.begin)}, .log_probability = kernels::Log(probability)}));
   }
   readings_.push_back({.history = history, .range = range, .depth = 1});
 }
 
-double ByteReader::LargestLogChance() const {
+double ByteReader::LargestLogProbability() const {
   double largest = kImpossible;
-  for (const Reading& reading : readings_) largest = std::max(largest, reading.history->log_chance);
+  for (const Reading& reading : readings_)
+    largest = std::max(largest, reading.history->log_probability);
   return largest;
 }
 
 double ByteReader::Share(const Reading& reading, double largest) const {
-  double sum = reading.may_end ? reading.history->end_chance : 0;
+  double sum = reading.may_end ? reading.history->end_probability : 0;
   for (uint32_t place = reading.range.begin; place < reading.range.end; ++place)
-    sum += reading.history->chances[place];
-  return sum * Relative(reading.history->log_chance, largest);
+    sum += reading.history->probabilities[place];
+  return sum * Relative(reading.history->log_probability, largest);
 }
 
 std::array<double, kSymbols> ByteReader::Next() const {
   CHECK(histories_.empty());
-  const double largest = LargestLogChance();
+  const double largest = LargestLogProbability();
   std::array<double, kSymbols> sums{};
   double total = 0;
   for (const auto& [history, range, depth, may_end] : readings_) {
-    const double share = Relative(history->log_chance, largest);
-    if (may_end) sums[kEndSymbol] += share * history->end_chance;
+    const double share = Relative(history->log_probability, largest);
+    if (may_end) sums[kEndSymbol] += share * history->end_probability;
     for (uint32_t place = range.begin; place < range.end; ++place)
-      sums[static_cast<uint8_t>(spelling_->bytes(place)[depth])] += share * history->chances[place];
+      sums[static_cast<uint8_t>(spelling_->bytes(place)[depth])] +=
+          share * history->probabilities[place];
   }
   for (const double sum : sums) total += sum;
   std::array<double, kSymbols> next;
   for (size_t symbol = 0; symbol < kSymbols; ++symbol) {
-    const double chance = sums[symbol] / total;
+    const double probability = sums[symbol] / total;
     // Denormal numbers have no logarithm here.
-    next[symbol] = std::isnormal(chance) ? kernels::Log(chance) : kImpossible;
+    next[symbol] = std::isnormal(probability) ? kernels::Log(probability) : kImpossible;
   }
   return next;
 }
@@ -131,12 +134,12 @@ void ByteReader::Narrow(Reading reading, uint8_t byte, std::vector<Reading>& nar
   for (; !reading.range.is_empty(); ++reading.range.begin) {
     const uint32_t place = reading.range.begin;
     if (spelling_->bytes(place).size() > reading.depth) break;
-    const double chance = reading.history->chances[place];
-    if (!std::isnormal(chance)) continue;
+    const double probability = reading.history->probabilities[place];
+    if (!std::isnormal(probability)) continue;
     auto history = std::make_shared<History>();
     history->tokens = reading.history->tokens;
     history->tokens.push_back(spelling_->token(place));
-    history->log_chance = reading.history->log_chance + kernels::Log(chance);
+    history->log_probability = reading.history->log_probability + kernels::Log(probability);
     fresh.push_back(std::move(history));
   }
   if (!reading.range.is_empty()) narrowed.push_back(std::move(reading));
@@ -153,12 +156,12 @@ void ByteReader::Push(uint8_t byte) {
 }
 
 void ByteReader::LeaveOutUnlikely(std::vector<std::shared_ptr<History>>& fresh) {
-  double largest = LargestLogChance();
-  for (const auto& history : fresh) largest = std::max(largest, history->log_chance);
+  double largest = LargestLogProbability();
+  for (const auto& history : fresh) largest = std::max(largest, history->log_probability);
   // Over all ways to spell the text.
   double total = 0;
   for (const Reading& reading : readings_) total += Share(reading, largest);
-  for (const auto& history : fresh) total += Relative(history->log_chance, largest);
+  for (const auto& history : fresh) total += Relative(history->log_probability, largest);
   double lost = 0;
   const auto is_unlikely = [&](double share) {
     if (share >= least_share_ * total) return false;
@@ -166,7 +169,7 @@ void ByteReader::LeaveOutUnlikely(std::vector<std::shared_ptr<History>>& fresh) 
     return true;
   };
   std::erase_if(fresh, [&](const auto& history) {
-    return is_unlikely(Relative(history->log_chance, largest));
+    return is_unlikely(Relative(history->log_probability, largest));
   });
   std::erase_if(readings_,
                 [&](const auto& reading) { return is_unlikely(Share(reading, largest)); });
@@ -174,8 +177,8 @@ void ByteReader::LeaveOutUnlikely(std::vector<std::shared_ptr<History>>& fresh) 
 }
 
 size_t ByteReader::length() const {
-  double largest = LargestLogChance();
-  for (const auto& history : histories_) largest = std::max(largest, history->log_chance);
+  double largest = LargestLogProbability();
+  for (const auto& history : histories_) largest = std::max(largest, history->log_probability);
   double most = -1;
   size_t length = 0;
   const auto add = [&](double share, size_t tokens) {
@@ -185,7 +188,7 @@ size_t ByteReader::length() const {
   for (const Reading& reading : readings_)
     add(Share(reading, largest), reading.history->tokens.size());
   for (const auto& history : histories_)
-    add(Relative(history->log_chance, largest), history->tokens.size());
+    add(Relative(history->log_probability, largest), history->tokens.size());
   return length;
 }
 

@@ -51,9 +51,9 @@ class ByteReader {
  private:
   struct History {
     std::vector<int32_t> tokens = {};
-    double log_chance = 0;             // natural logarithm
-    std::vector<double> chances = {};  // [places] of the token after it; empty: unknown yet
-    double end_chance = 0;
+    double log_probability = 0;              // natural logarithm
+    std::vector<double> probabilities = {};  // [places] of the token after it; empty: unknown yet
+    double end_probability = 0;
   };
   // A token that reaches beyond the end of the text.
   struct Reading {
@@ -64,7 +64,7 @@ class ByteReader {
   };
 
   // Probabilities are relative to the most probable history, so that none underflows.
-  double LargestLogChance() const;
+  double LargestLogProbability() const;
   double Share(const Reading& reading, double largest) const;
   void Narrow(Reading reading, uint8_t byte, std::vector<Reading>& narrowed,
               std::vector<std::shared_ptr<History>>& fresh) const;

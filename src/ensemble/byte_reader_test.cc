@@ -20,9 +20,9 @@ namespace aster::ensemble {
 namespace {
 
 // A model with other probabilities after every history, for texts and ends only.
-class Toy {
+class ToyModel {
  public:
-  explicit Toy(text::Vocab vocab)
+  explicit ToyModel(text::Vocab vocab)
       : tokenizer_(text::Tokenizer::Make(std::move(vocab)).value()),
         spelling_(*tokenizer_, tokenizer_->vocab().size()),
         is_possible_(tokenizer_->vocab().size(), false) {
@@ -38,37 +38,38 @@ class Toy {
     std::vector<float> logits;
     const Bytes history{reinterpret_cast<const uint8_t*>(tokens.data()), 4 * tokens.size()};
     for (size_t token = 0; token < is_possible_.size(); ++token) {
-      const auto chance = static_cast<float>(Hash64Of(history, token) % 1000) / 100;
-      logits.push_back(is_possible_[token] ? chance : -INFINITY);
+      const auto logit = static_cast<float>(Hash64Of(history, token) % 1000) / 100;
+      logits.push_back(is_possible_[token] ? logit : -INFINITY);
     }
     return logits;
   }
-  std::vector<double> Chances(const std::vector<int32_t>& tokens) const {
+  std::vector<double> Probabilities(const std::vector<int32_t>& tokens) const {
     const std::vector<float> logits = Logits(tokens);
     double sum = 0;
-    std::vector<double> chances;
+    std::vector<double> probabilities;
     for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
-    for (const float logit : logits) chances.push_back(std::exp(static_cast<double>(logit)) / sum);
-    return chances;
+    for (const float logit : logits)
+      probabilities.push_back(std::exp(static_cast<double>(logit)) / sum);
+    return probabilities;
   }
 
   // The probability that a text begins so, or (`ends`) is exactly this, over all spellings.
-  double ChanceOf(std::string_view text, bool ends, std::vector<int32_t> before = {}) const {
+  double ProbabilityOf(std::string_view text, bool ends, std::vector<int32_t> before = {}) const {
     if (text.empty() && !ends) return 1;
-    const std::vector<double> chances = Chances(before);
+    const std::vector<double> probabilities = Probabilities(before);
     double sum = 0;
     for (const int32_t end : spelling_.ends())
-      sum += text.empty() ? chances[static_cast<size_t>(end)] : 0;
+      sum += text.empty() ? probabilities[static_cast<size_t>(end)] : 0;
     for (uint32_t place = 0; place < spelling_.all().end; ++place) {
       std::string_view bytes = spelling_.bytes(place);
       if (before.empty() && drops_space() && bytes.starts_with(' ')) bytes.remove_prefix(1);
-      const double chance = chances[static_cast<size_t>(spelling_.token(place))];
+      const double probability = probabilities[static_cast<size_t>(spelling_.token(place))];
       if (text.starts_with(bytes)) {
         std::vector<int32_t> tokens = before;
         tokens.push_back(spelling_.token(place));
-        sum += chance * ChanceOf(text.substr(bytes.size()), ends, std::move(tokens));
+        sum += probability * ProbabilityOf(text.substr(bytes.size()), ends, std::move(tokens));
       } else if (bytes.starts_with(text) && !ends) {
-        sum += chance;
+        sum += probability;
       }
     }
     return sum;
@@ -87,18 +88,21 @@ class Toy {
   std::vector<bool> is_possible_;
 };
 
-void ExpectEveryWay(const Toy& toy, std::string_view text) {
-  ByteReader reader(toy.spelling(), toy.drops_space(), /*least_share=*/0);
-  double log_chance = 0;
+void ExpectEveryWay(const ToyModel& toy_model, std::string_view text) {
+  ByteReader reader(toy_model.spelling(), toy_model.drops_space(), /*least_share=*/0);
+  double log_probability = 0;
   for (size_t n = 0; n < text.size(); ++n) {
-    toy.Feed(reader);
-    log_chance += reader.Next()[static_cast<uint8_t>(text[n])];
-    EXPECT_NEAR(std::exp(log_chance) / toy.ChanceOf(text.substr(0, n + 1), false), 1, 1e-9) << n;
+    toy_model.Feed(reader);
+    log_probability += reader.Next()[static_cast<uint8_t>(text[n])];
+    EXPECT_NEAR(std::exp(log_probability) / toy_model.ProbabilityOf(text.substr(0, n + 1), false),
+                1, 1e-9)
+        << n;
     reader.Push(static_cast<uint8_t>(text[n]));
   }
-  toy.Feed(reader);
+  toy_model.Feed(reader);
   const auto next = reader.Next();
-  EXPECT_NEAR(std::exp(log_chance + next[kEndSymbol]) / toy.ChanceOf(text, true), 1, 1e-9);
+  EXPECT_NEAR(std::exp(log_probability + next[kEndSymbol]) / toy_model.ProbabilityOf(text, true), 1,
+              1e-9);
   double sum = 0;
   for (const double each : next) sum += std::exp(each);
   EXPECT_NEAR(sum, 1, 1e-9);
@@ -106,26 +110,26 @@ void ExpectEveryWay(const Toy& toy, std::string_view text) {
 }
 
 TEST(ByteReader, SumsOverEveryWayToSpellAText) {
-  const Toy toy(text::MakeByteLevelVocab());
-  ExpectEveryWay(toy, "the o");
-  ExpectEveryWay(toy, " \xC3\xA9x");
+  const ToyModel toy_model(text::MakeByteLevelVocab());
+  ExpectEveryWay(toy_model, "the o");
+  ExpectEveryWay(toy_model, " \xC3\xA9x");
 }
 
 TEST(ByteReader, LeavesOutTheSpaceOfAFirstToken) {
-  const Toy toy(text::MakeSentencePieceVocab());
-  ExpectEveryWay(toy, "the");
-  ExpectEveryWay(toy, " an");
+  const ToyModel toy_model(text::MakeSentencePieceVocab());
+  ExpectEveryWay(toy_model, "the");
+  ExpectEveryWay(toy_model, " an");
 }
 
 TEST(ByteReader, SaysWhatItLeavesOut) {
-  const Toy toy(text::MakeByteLevelVocab());
+  const ToyModel toy_model(text::MakeByteLevelVocab());
   const std::string text = "the other foxes";
-  ByteReader whole(toy.spelling(), false, /*least_share=*/1e-9);
-  ByteReader rough(toy.spelling(), false, /*least_share=*/1e-3);
+  ByteReader whole(toy_model.spelling(), false, /*least_share=*/1e-9);
+  ByteReader rough(toy_model.spelling(), false, /*least_share=*/1e-3);
   double of_whole = 0, of_rough = 0;
   for (const char c : text) {
-    toy.Feed(whole);
-    toy.Feed(rough);
+    toy_model.Feed(whole);
+    toy_model.Feed(rough);
     of_whole += whole.Next()[static_cast<uint8_t>(c)];
     of_rough += rough.Next()[static_cast<uint8_t>(c)];
     whole.Push(static_cast<uint8_t>(c));
@@ -139,9 +143,9 @@ TEST(ByteReader, SaysWhatItLeavesOut) {
 }
 
 TEST(ByteReader, RefusesLogitsOfNothing) {
-  const Toy toy(text::MakeByteLevelVocab());
-  ByteReader reader(toy.spelling(), false);
-  const std::vector<float> logits(toy.Logits({}).size(), -INFINITY);
+  const ToyModel toy_model(text::MakeByteLevelVocab());
+  ByteReader reader(toy_model.spelling(), false);
+  const std::vector<float> logits(toy_model.Logits({}).size(), -INFINITY);
   EXPECT_FALSE(reader.Give(0, logits).ok());
 }
 

@@ -7,20 +7,20 @@
 #include <utility>
 #include <vector>
 
-#include "ensemble/asked_voices.h"
 #include "ensemble/mixture.h"
-#include "ensemble/voice.h"
+#include "ensemble/participant.h"
+#include "ensemble/participants_run.h"
 
 namespace aster::ensemble {
 namespace {
 
 // One question in progress: answers, then ratings, then the choice.
-class Choosing final : public AskedVoices<Voice> {
+class Choosing final : public ParticipantsRun<Participant> {
  public:
-  Choosing(const AskedContext& context, const Question& question, uint64_t conversation)
-      : AskedVoices(context) {
+  Choosing(const QuestionContext& context, const Question& question, uint64_t conversation)
+      : ParticipantsRun(context) {
     for (const Member& member : members_)
-      voices_.push_back(std::make_unique<Voice>(member, question, conversation));
+      participants_.push_back(std::make_unique<Participant>(member, question, conversation));
   }
 
   bool is_answered() const override { return phase_ == Phase::kDone; }
@@ -28,14 +28,14 @@ class Choosing final : public AskedVoices<Voice> {
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece /*on_piece*/) override {
     on_answer_ = std::move(on_answer);
-    for (size_t i = 0; i < voices_.size(); ++i) voices_[i]->Ask(PostOf(i, mailbox));
+    for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->Start(PostOf(i, mailbox));
   }
   void Advance() override {
     if (is_cancelled_ && phase_ != Phase::kDone) return Finish();
-    const auto has_answered = [](const auto& voice) { return voice->has_answered(); };
-    if (phase_ == Phase::kAnswering && HasHeard(std::ranges::any_of(voices_, has_answered)))
+    const auto has_answered = [](const auto& participant) { return participant->has_answered(); };
+    if (phase_ == Phase::kAnswering && IsWaitOver(std::ranges::any_of(participants_, has_answered)))
       BeginRating();
-    if (phase_ == Phase::kRating && HasHeard(/*has_first=*/true)) Finish();
+    if (phase_ == Phase::kRating && IsWaitOver(/*has_first=*/true)) Finish();
   }
 
  private:
@@ -43,30 +43,30 @@ class Choosing final : public AskedVoices<Voice> {
 
   void BeginRating() {
     phase_ = Phase::kRating;
-    WaitAnew();
+    RestartWait();
     // Equal answers are one candidate.
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (!voices_[i]->has_answered()) continue;
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      if (!participants_[i]->has_answered()) continue;
       const auto same = std::ranges::find_if(candidates_, [&](const Candidate& candidate) {
-        return voices_[candidate.authors.front()]->written() == voices_[i]->written();
+        return participants_[candidate.authors.front()]->written() == participants_[i]->written();
       });
       if (same != candidates_.end()) {
         same->authors.push_back(i);
       } else {
-        candidates_.push_back({.authors = {i}, .text = voices_[i]->written().text});
+        candidates_.push_back({.authors = {i}, .text = participants_[i]->written().text});
       }
     }
     // If all agree there is nothing to rate.
     if (candidates_.size() < 2) return;
     for (size_t c = 0; c < candidates_.size(); ++c) {
-      const Written& written = voices_[candidates_[c].authors.front()]->written();
-      for (const auto& voice : voices_) voice->Rate(written, c);
+      const WrittenText& written = participants_[candidates_[c].authors.front()]->written();
+      for (const auto& participant : participants_) participant->Rate(written, c);
     }
   }
 
   void Finish() {
     phase_ = Phase::kDone;
-    for (const auto& voice : voices_) voice->Forget();
+    for (const auto& participant : participants_) participant->Forget();
     if (is_cancelled_) return on_answer_(Cancelled());
     if (candidates_.empty()) return on_answer_(NoAnswer());
     on_answer_(Choose());
@@ -79,15 +79,16 @@ class Choosing final : public AskedVoices<Voice> {
     // Of equally probable ones, the first member's.
     answer.chosen = static_cast<size_t>(
         std::ranges::min_element(candidates_, {}, &Candidate::bits_per_byte) - candidates_.begin());
-    const Spoken& spoken = voices_[candidates_[answer.chosen].authors.front()]->spoken();
-    answer.answered = spoken.answered;
-    answer.pieces = spoken.pieces;
-    answer.reason = spoken.reason;
+    const FinishedResponse& finished =
+        participants_[candidates_[answer.chosen].authors.front()]->finished();
+    answer.answered = finished.answered;
+    answer.pieces = finished.pieces;
+    answer.reason = finished.reason;
     engine::RequestCounts total;
-    for (size_t i = 0; i < voices_.size(); ++i) {
+    for (size_t i = 0; i < participants_.size(); ++i) {
       answer.parts.push_back(PartOf(i));
       AddCounts(answer.parts.back().counts, total);
-      AddUsage(voices_[i]->spoken().usage, answer.usage);
+      AddUsage(participants_[i]->finished().usage, answer.usage);
     }
     answer.answered.generated.finish.counts = total;
     answer.candidates = std::move(candidates_);
@@ -96,26 +97,26 @@ class Choosing final : public AskedVoices<Voice> {
 
   void RateCandidate(size_t c) {
     Candidate& candidate = candidates_[c];
-    const uint64_t bytes = voices_[candidate.authors.front()]->written().bytes();
-    std::vector<double> log_chances, weights;
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      log_chances.push_back(voices_[i]->LogChance(c));
+    const uint64_t bytes = participants_[candidate.authors.front()]->written().bytes();
+    std::vector<double> log_probabilities, weights;
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      log_probabilities.push_back(participants_[i]->LogProbability(c));
       weights.push_back(members_[i].weight);
-      candidate.member_bits.push_back(BitsPerByte(log_chances.back(), bytes));
+      candidate.member_bits.push_back(BitsPerByte(log_probabilities.back(), bytes));
     }
-    candidate.bits_per_byte = BitsPerByte(MixedLogChance(log_chances, weights), bytes);
+    candidate.bits_per_byte = BitsPerByte(MixedLogProbability(log_probabilities, weights), bytes);
   }
 
   Part PartOf(size_t i) const {
-    const engine::Finish& finish = voices_[i]->spoken().answered.generated.finish;
+    const engine::Finish& finish = participants_[i]->finished().answered.generated.finish;
     return {.member = members_[i].name,
             .weight = members_[i].weight,
-            .has_answered = voices_[i]->has_answered(),
-            .absence = voices_[i]->absence(),
+            .has_answered = participants_[i]->has_answered(),
+            .absence = participants_[i]->absence(),
             .counts = finish.counts,
             .times = finish.times,
-            .rated_tokens = voices_[i]->rated_tokens(),
-            .computed_tokens = voices_[i]->computed_tokens()};
+            .rated_tokens = participants_[i]->rated_tokens(),
+            .computed_tokens = participants_[i]->computed_tokens()};
   }
 
   Phase phase_ = Phase::kAnswering;
@@ -124,8 +125,8 @@ class Choosing final : public AskedVoices<Voice> {
 
 }  // namespace
 
-std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question,
-                                    uint64_t conversation) {
+std::shared_ptr<QuestionRun> MakeChoosing(const QuestionContext& context, const Question& question,
+                                          uint64_t conversation) {
   return std::make_shared<Choosing>(context, question, conversation);
 }
 

@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "ensemble/asked.h"
 #include "ensemble/question.h"
+#include "ensemble/question_run.h"
 
 namespace aster::ensemble {
 
 // `conversation`: a number that no other question of the members has.
-std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question,
-                                    uint64_t conversation);
+std::shared_ptr<QuestionRun> MakeChoosing(const QuestionContext& context, const Question& question,
+                                          uint64_t conversation);
 
 }  // namespace aster::ensemble

@@ -103,13 +103,13 @@ Ensemble::Decided Ensemble::PolicyFor(const Question& question) const {
   return {Policy::kChoose, "whole answers are compared better than their parts"};
 }
 
-std::shared_ptr<Asked> Ensemble::Make(const Question& question) const {
+std::shared_ptr<QuestionRun> Ensemble::Make(const Question& question) const {
   const auto [policy, reason] = PolicyFor(question);
-  const AskedContext context{.members = members_,
-                             .clock = clock_,
-                             .wait_ns = options_.wait_ns,
-                             .policy_reason = reason,
-                             .spellings = spellings_};
+  const QuestionContext context{.members = members_,
+                                .clock = clock_,
+                                .wait_ns = options_.wait_ns,
+                                .policy_reason = reason,
+                                .spellings = spellings_};
   switch (policy) {
     case Policy::kSpans:
       return MakeSpans(context, question, ++conversations_);
@@ -122,13 +122,13 @@ std::shared_ptr<Asked> Ensemble::Make(const Question& question) const {
   return nullptr;
 }
 
-Result<std::shared_ptr<Asked>> Ensemble::Prepare(const Question& question) const {
+Result<std::shared_ptr<QuestionRun>> Ensemble::Prepare(const Question& question) const {
   auto asked = Make(question);
   if (!asked->is_askable()) return asked->NoAnswer();
   return asked;
 }
 
-void Ensemble::Ask(std::shared_ptr<Asked> question, OnAnswer on_answer, OnPiece on_piece) {
+void Ensemble::Ask(std::shared_ptr<QuestionRun> question, OnAnswer on_answer, OnPiece on_piece) {
   question->Begin(mailbox_, std::move(on_answer), std::move(on_piece));
   // No member's answer would wake the thread that waits for the next step.
   if (!question->is_askable()) mailbox_->Post([] {});
@@ -140,7 +140,7 @@ void Ensemble::Ask(const Question& question, OnAnswer on_answer, OnPiece on_piec
   Ask(Make(question), std::move(on_answer), std::move(on_piece));
 }
 
-void Ensemble::Cancel(Asked& question) { question.Cancel(); }
+void Ensemble::Cancel(QuestionRun& question) { question.Cancel(); }
 
 void Ensemble::CancelAll() {
   for (const auto& asked : questions_) asked->Cancel();
@@ -148,10 +148,10 @@ void Ensemble::CancelAll() {
 
 void Ensemble::Step() {
   for (const auto& engine : stepped_) engine->Step();
-  for (const Mailbox::Letter& letter : mailbox_->TakeAll()) letter();
+  for (const Mailbox::Task& task : mailbox_->TakeAll()) task();
   // Listeners may ask more questions: the list may grow meanwhile.
   for (size_t i = 0; i < questions_.size(); ++i) {
-    const std::shared_ptr<Asked> asked = questions_[i];
+    const std::shared_ptr<QuestionRun> asked = questions_[i];
     asked->Advance();
   }
   std::erase_if(questions_, [](const auto& asked) { return asked->is_answered(); });

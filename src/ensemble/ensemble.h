@@ -17,10 +17,10 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "ensemble/answer.h"
-#include "ensemble/asked.h"
 #include "ensemble/mailbox.h"
 #include "ensemble/member.h"
 #include "ensemble/question.h"
+#include "ensemble/question_run.h"
 #include "ensemble/stepped_engine.h"
 #include "ensemble/threaded_engine.h"
 
@@ -50,11 +50,11 @@ class Ensemble {
 
   // A question with the prompts of all members. Safe for concurrent use. The first member's error
   // if no member can take the question.
-  Result<std::shared_ptr<Asked>> Prepare(const Question& question) const;
+  Result<std::shared_ptr<QuestionRun>> Prepare(const Question& question) const;
 
   // Step calls `on_answer` once, with an error if no member answers. It may ask more questions.
   // `on_piece` (or null) gets the parts that are certain before the end.
-  void Ask(std::shared_ptr<Asked> question, OnAnswer on_answer, OnPiece on_piece = nullptr);
+  void Ask(std::shared_ptr<QuestionRun> question, OnAnswer on_answer, OnPiece on_piece = nullptr);
   void Ask(const Question& question, OnAnswer on_answer, OnPiece on_piece = nullptr);
   // Every question is answered.
   bool idle() const { return questions_.empty(); }
@@ -62,7 +62,7 @@ class Ensemble {
   // For callers without other work: if only other threads compute, it waits for them briefly.
   void StepOrWait();
   // An unanswered question ends as cancelled, at the next step.
-  static void Cancel(Asked& question);
+  static void Cancel(QuestionRun& question);
   void CancelAll();
 
   // Where other threads post work for the next step.
@@ -73,7 +73,7 @@ class Ensemble {
  private:
   std::vector<Member> WithEngines(std::vector<Member> members);
   std::vector<std::unique_ptr<const Spelling>> Spellings() const;
-  std::shared_ptr<Asked> Make(const Question& question) const;
+  std::shared_ptr<QuestionRun> Make(const Question& question) const;
   struct Decided {
     Policy policy;
     std::string_view reason = {};  // if another one was asked for
@@ -88,8 +88,8 @@ class Ensemble {
   std::vector<std::unique_ptr<ThreadedEngine>> threaded_;
   const std::vector<Member> members_;
   const std::vector<std::unique_ptr<const Spelling>> spellings_;
-  mutable std::atomic<uint64_t> conversations_ = 0;  // begun so far
-  std::vector<std::shared_ptr<Asked>> questions_;    // not answered yet
+  mutable std::atomic<uint64_t> conversations_ = 0;      // begun so far
+  std::vector<std::shared_ptr<QuestionRun>> questions_;  // not answered yet
 };
 
 // One answer, for callers without other work. `is_cancelled` (null: never) is called before every

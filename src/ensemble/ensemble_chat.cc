@@ -30,7 +30,7 @@ Result<Answered> EnsembleChat::AnswerTo(const std::vector<Turn>& turns, respond:
   if (!system_.empty()) messages.push_back({{"role", "system"}, {"content", system_}});
   for (const Turn& turn : turns_) messages.push_back(turn.shown);
   for (const Turn& turn : turns) messages.push_back(turn.shown);
-  last_ = TRY(AnswerOne(ensemble_, question, is_cancelled, [&](const SaidPiece& piece) {
+  last_ = TRY(AnswerOne(ensemble_, question, is_cancelled, [&](const AnswerPiece& piece) {
     listener.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});
   }));
   // From here on the answer belongs to the conversation.

@@ -85,7 +85,7 @@ TEST_F(EnsembleChatTest, TurnsAreOfOneConversation) {
   EXPECT_EQ(Ask(chat, kQuestion), first);
 }
 
-TEST_F(EnsembleChatTest, WhatIsTakenBackWasNeverSaid) {
+TEST_F(EnsembleChatTest, UndoneTurnsLeaveNoTrace) {
   EnsembleChat chat = Chat();
   EXPECT_FALSE(chat.Undo().ok());
   Ask(chat, kQuestion);

@@ -26,22 +26,22 @@ class EnsembleTest : public PolicyTest {
 constexpr const char* kProduct = "45 x 8 = ?";
 constexpr const char* kFact = "What colour is the sky?";
 
-TEST_F(EnsembleTest, TheMemberThatKnowsIsTaken) {
-  const Answer program = Written(all_->members(), About(kListing));
+TEST_F(EnsembleTest, TheMoreCertainMembersAnswerIsTaken) {
+  const Answer program = WrittenText(all_->members(), About(kListing));
   EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 40"));
   EXPECT_EQ(program.author(), "pulsar");
   ASSERT_EQ(program.candidates.size(), 2u);
   EXPECT_LT(program.candidates[1].bits_per_byte, program.candidates[0].bits_per_byte);
   EXPECT_THAT(Explain(program), HasSubstr("taken   pulsar: "));
   EXPECT_THAT(Explain(program), HasSubstr("dropped nova: "));
-  const Answer product = Written(all_->members(), About(kProduct));
+  const Answer product = WrittenText(all_->members(), About(kProduct));
   EXPECT_THAT(product.answered.generated.text, HasSubstr("Answer: 360"));
 }
 
 TEST_F(EnsembleTest, TheSameModelTwiceIsThatModel) {
   ExpectTheSameModelTwiceIsThatModel();
   const OpenMembers twice = Open({"nova", "nova"});
-  const Answer answer = Written(twice.members(), About(kListing));
+  const Answer answer = WrittenText(twice.members(), About(kListing));
   EXPECT_THAT(answer.candidates.front().authors, ElementsAre(0, 1));
   // If both agree, there is nothing to rate.
   EXPECT_EQ(answer.parts[0].rated_tokens + answer.parts[1].rated_tokens, 0u);
@@ -77,11 +77,11 @@ double Rated(const Member& member, const Question& question, const std::string& 
 TEST_F(EnsembleTest, ARatingIsTheProbabilityOfTheWholeText) {
   const Question question = About(kListing);
   const std::vector<Member> members = all_->members();
-  const Answer answer = Written(members, question);
+  const Answer answer = WrittenText(members, question);
   ASSERT_EQ(answer.candidates.size(), 2u);
   std::vector<int32_t> ends;  // each member's end of the text
   for (const Member& member : members)
-    ends.push_back(ByItself(member, question).generated.finish.stop_token);
+    ends.push_back(ByModelAlone(member, question).generated.finish.stop_token);
   for (const Candidate& candidate : answer.candidates) {
     for (size_t i = 0; i < 2; ++i) {
       const double bits = BitsPerByte(Rated(members[i], question, candidate.text, ends[i]),
@@ -129,11 +129,11 @@ TEST_F(EnsembleTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   late.is_broken = true;
   Ensemble ensemble(members, clock_);
   const Answer answer = AnswerOne(ensemble, About(kListing)).value();
-  ExpectSame(answer, ByItself(members[0], About(kListing)));
+  ExpectSame(answer, ByModelAlone(members[0], About(kListing)));
   EXPECT_THAT(Explain(answer), HasSubstr("absent  pulsar: no node is left"));
   late.is_broken = false;
   EXPECT_EQ(BitsOf(AnswerOne(ensemble, About(kListing)).value()),
-            BitsOf(Written(all_->members(), About(kListing))));
+            BitsOf(WrittenText(all_->members(), About(kListing))));
 }
 
 TEST_F(EnsembleTest, AMemberWithoutRoomIsLeftOut) {
@@ -150,7 +150,7 @@ TEST_F(EnsembleTest, AMemberWithoutRoomIsLeftOut) {
 
 TEST_F(EnsembleTest, TokensOfAllMembersAreCounted) {
   const Question question = About(kListing);
-  const Answer answer = Written(all_->members(), question);
+  const Answer answer = WrittenText(all_->members(), question);
   const engine::RequestCounts& counts = answer.answered.generated.finish.counts;
   EXPECT_EQ(counts.generated, answer.parts[0].counts.generated + answer.parts[1].counts.generated);
   EXPECT_EQ(counts.prompt, answer.parts[0].counts.prompt + answer.parts[1].counts.prompt);
@@ -185,7 +185,7 @@ TEST_F(EnsembleTest, AnAnswerThatCallsAToolIsRatedInItsMarkup) {
       R"([{"type": "function", "function": {"name": "multiply", "description": "Multiplies.",
           "parameters": {"type": "object", "properties": {"a": {"type": "number"},
           "b": {"type": "number"}}, "required": ["a", "b"]}}}])");
-  const Answer answer = Written(all_->members(), question);
+  const Answer answer = WrittenText(all_->members(), question);
   ASSERT_EQ(answer.answered.reply.calls.size(), 1u);
   EXPECT_EQ(answer.answered.reply.calls[0].name, "multiply");
 }

@@ -18,31 +18,31 @@ namespace aster::ensemble {
 // Safe for concurrent use.
 class Mailbox {
  public:
-  using Letter = std::function<void()>;
+  using Task = std::function<void()>;
 
-  void Post(Letter letter) EXCLUDES(mu_) {
+  void Post(Task task) EXCLUDES(mu_) {
     {
       const MutexLock lock(mu_);
-      letters_.push_back(std::move(letter));
+      tasks_.push_back(std::move(task));
     }
     posted_.NotifyAll();
   }
   // In the order of posting.
-  std::vector<Letter> TakeAll() EXCLUDES(mu_) {
+  std::vector<Task> TakeAll() EXCLUDES(mu_) {
     const MutexLock lock(mu_);
-    return std::exchange(letters_, {});
+    return std::exchange(tasks_, {});
   }
   // Waits until there is one, or until the deadline.
   void Await(Clock& clock, int64_t deadline_ns) EXCLUDES(mu_) {
     const MutexLock lock(mu_);
-    while (letters_.empty() && clock.WaitUntil(posted_, mu_, deadline_ns)) {
+    while (tasks_.empty() && clock.WaitUntil(posted_, mu_, deadline_ns)) {
     }
   }
 
  private:
   Mutex mu_;
   CondVar posted_;
-  std::vector<Letter> letters_ GUARDED_BY(mu_);
+  std::vector<Task> tasks_ GUARDED_BY(mu_);
 };
 
 }  // namespace aster::ensemble

@@ -33,7 +33,7 @@ class MembersForTest {
   }
 
  private:
-  class SilentReporter final : public open::Reporter {
+  class NullReporter final : public open::Reporter {
    public:
     void Complain(std::string_view, std::string_view) override {}
     open::StepProgress StartProgress(std::string) override {
@@ -41,7 +41,7 @@ class MembersForTest {
     }
   };
 
-  SilentReporter reporter_;
+  NullReporter reporter_;
   open::ModelOptions options_;
   open::ClusterOptions cluster_;
 };

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "ensemble/asked.h"
 #include "ensemble/question.h"
+#include "ensemble/question_run.h"
 
 namespace aster::ensemble {
 
@@ -18,7 +18,7 @@ namespace aster::ensemble {
 bool CanBeMixed(const Question& question, const std::vector<Member>& members);
 
 // `conversation`: a number that no other question of the members has.
-std::shared_ptr<Asked> MakeMixing(const AskedContext& context, const Question& question,
-                                  uint64_t conversation);
+std::shared_ptr<QuestionRun> MakeMixing(const QuestionContext& context, const Question& question,
+                                        uint64_t conversation);
 
 }  // namespace aster::ensemble

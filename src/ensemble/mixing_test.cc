@@ -41,8 +41,8 @@ TEST_F(MixingTest, OtherQuestionsBesideItChangeNothing) {
 
 TEST_F(MixingTest, TwoVocabulariesWriteOneText) {
   std::string told;
-  const Answer answer =
-      Written(all_->members(), About(kSum), [&](const SaidPiece& piece) { told += piece.text; });
+  const Answer answer = WrittenText(all_->members(), About(kSum),
+                                    [&](const AnswerPiece& piece) { told += piece.text; });
   EXPECT_EQ(answer.policy, Policy::kBytes);
   EXPECT_THAT(answer.answered.generated.text, HasSubstr("19"));
   std::string whole;
@@ -55,14 +55,14 @@ TEST_F(MixingTest, TwoVocabulariesWriteOneText) {
     EXPECT_LT(part.left_out, 0.05);
   }
   // The same seed gives the same text.
-  EXPECT_EQ(BitsOf(Written(all_->members(), About(kTale, 1))),
-            BitsOf(Written(all_->members(), About(kTale, 1))));
+  EXPECT_EQ(BitsOf(WrittenText(all_->members(), About(kTale, 1))),
+            BitsOf(WrittenText(all_->members(), About(kTale, 1))));
 }
 
 TEST_F(MixingTest, ModelsOfOneVocabularyMixTokens) {
   const OpenMembers both = Open({"nova", "comet"});
   ASSERT_TRUE(HaveOneVocabulary(Ensemble(both.members(), clock_).members()));
-  const Answer answer = Written(both.members(), About(kSum));
+  const Answer answer = WrittenText(both.members(), About(kSum));
   EXPECT_FALSE(answer.answered.generated.tokens.empty());
   EXPECT_EQ(answer.parts[0].counts.generated, answer.answered.generated.tokens.size());
   EXPECT_EQ(answer.parts[1].counts.generated, answer.answered.generated.tokens.size());
@@ -80,7 +80,7 @@ TEST_F(MixingTest, AMemberThatIsGoneIsLeftOut) {
   // The next question asks it again.
   late.is_broken = false;
   EXPECT_EQ(BitsOf(AnswerOne(ensemble, About(kTale)).value()),
-            BitsOf(Written(all_->members(), About(kTale))));
+            BitsOf(WrittenText(all_->members(), About(kTale))));
 }
 
 TEST_F(MixingTest, AStalledMemberIsWaitedForAndThenLeftOut) {

@@ -24,27 +24,28 @@ double SumOf(std::span<const float> logprobs) {
   return sum;
 }
 
-double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights) {
-  CHECK(log_chances.size() == weights.size());
+double MixedLogProbability(std::span<const double> log_probabilities,
+                           std::span<const double> weights) {
+  CHECK(log_probabilities.size() == weights.size());
   // Relative to the largest, as probabilities may be too small for a number.
   double total_weight = 0, largest = kImpossible;
   for (size_t i = 0; i < weights.size(); ++i) {
     total_weight += weights[i];
-    if (weights[i] > 0) largest = std::max(largest, log_chances[i]);
+    if (weights[i] > 0) largest = std::max(largest, log_probabilities[i]);
   }
   CHECK(total_weight > 0);
   if (largest == kImpossible) return kImpossible;
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
-    const double relative = log_chances[i] - largest;
+    const double relative = log_probabilities[i] - largest;
     if (weights[i] > 0 && relative > kNothing) sum += weights[i] * kernels::Exp(relative);
   }
   return largest + kernels::Log(sum / total_weight);
 }
 
-double BitsPerByte(double log_chance, uint64_t bytes) {
+double BitsPerByte(double log_probability, uint64_t bytes) {
   CHECK(bytes > 0);
-  return -log_chance / (static_cast<double>(bytes) * std::numbers::ln2);
+  return -log_probability / (static_cast<double>(bytes) * std::numbers::ln2);
 }
 
 }  // namespace aster::ensemble

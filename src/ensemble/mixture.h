@@ -17,11 +17,13 @@ inline constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 // Natural logarithm of the probability of all tokens, from those of the single tokens.
 double SumOf(std::span<const float> logprobs);
 
-// Natural logarithm of the mean of e^log_chances, weighted; weights are at least 0 and not all 0.
-double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights);
+// Natural logarithm of the mean of e^log_probabilities, weighted; weights are at least 0 and not
+// all 0.
+double MixedLogProbability(std::span<const double> log_probabilities,
+                           std::span<const double> weights);
 
 // For a text of at least one byte; infinite if it is impossible. Per byte, because vocabularies
 // have only this unit in common.
-double BitsPerByte(double log_chance, uint64_t bytes);
+double BitsPerByte(double log_probability, uint64_t bytes);
 
 }  // namespace aster::ensemble

@@ -11,8 +11,8 @@
 namespace aster::ensemble {
 namespace {
 
-double Mixed(const std::vector<double>& log_chances, const std::vector<double>& weights) {
-  return MixedLogChance(log_chances, weights);
+double Mixed(const std::vector<double>& log_probabilities, const std::vector<double>& weights) {
+  return MixedLogProbability(log_probabilities, weights);
 }
 
 TEST(Mixture, IsAMeanOfProbabilities) {

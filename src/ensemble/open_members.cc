@@ -51,7 +51,7 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
   one->tokenizer = TRY(open::LoadTokenizer(one->files, path, reporter));
   one->prompt = std::make_unique<chat::ChatPrompt>(
       TRY(chat::ChatPrompt::Make(one->files.metadata(), *one->tokenizer)));
-  one->prompt->SetThinking(members.thinking);
+  one->prompt->SetReasoningEffort(members.effort);
   if (!one->prompt->has_template()) {
     return FailedPrecondition(
         "this model has no chat template, which a member of an ensemble needs");

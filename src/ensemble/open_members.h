@@ -30,7 +30,7 @@ struct MemberOptions {
   std::vector<std::string> names = {};
   std::vector<double> weights = {};  // one each; empty: all the same
   bool has_forms = false;            // responses may have a form, or call tools
-  chat::Thinking thinking = chat::Thinking::kAsItLikes;
+  chat::ReasoningEffort effort = chat::ReasoningEffort::kDefault;
 };
 
 // Unique names: "nova", "pulsar", "nova 2".

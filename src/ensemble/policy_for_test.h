@@ -45,14 +45,14 @@ class PolicyTest : public testing::Test {
     question.settings.max_tokens = 150;
     return question;
   }
-  Answer Written(std::vector<Member> members, const Question& question,
-                 const OnPiece& on_piece = nullptr) {
+  Answer WrittenText(std::vector<Member> members, const Question& question,
+                     const OnPiece& on_piece = nullptr) {
     Ensemble ensemble(std::move(members), clock_, options_);
     return AnswerOne(ensemble, question, nullptr, on_piece).value();
   }
   // By one model, without an ensemble.
-  static respond::Answered ByItself(const Member& member, const Question& question) {
-    class Silent final : public respond::Listener {
+  static respond::Answered ByModelAlone(const Member& member, const Question& question) {
+    class NullListener final : public respond::Listener {
       void OnPiece(const respond::Piece&) override {}
       void OnEnd(const respond::End&) override {}
     } silent;
@@ -75,7 +75,8 @@ class PolicyTest : public testing::Test {
     for (const char* const text : {kListing, kTale}) {
       for (const float temperature : {0.0F, 1.5F}) {
         const Question question = About(text, temperature);
-        ExpectSame(Written(twice.members(), question), ByItself(twice.members()[0], question));
+        ExpectSame(WrittenText(twice.members(), question),
+                   ByModelAlone(twice.members()[0], question));
       }
     }
   }
@@ -85,14 +86,15 @@ class PolicyTest : public testing::Test {
         const Question question = About(kTale, temperature);
         std::vector<Member> members = all_->members();
         members[1 - i].weight = 0;
-        ExpectSame(Written(members, question), ByItself(members[i], question));
+        ExpectSame(WrittenText(members, question), ByModelAlone(members[i], question));
       }
     }
   }
   void ExpectLimitsAndStopStringsAreTheModels() {
     const OpenMembers twice = Open({"nova", "nova"});
     const auto expect_same = [&](const Question& question) {
-      ExpectSame(Written(twice.members(), question), ByItself(twice.members()[0], question));
+      ExpectSame(WrittenText(twice.members(), question),
+                 ByModelAlone(twice.members()[0], question));
     };
     for (const uint64_t most : {1, 2, 7, 30}) {
       Question question = About(kTale, 1);
@@ -106,8 +108,8 @@ class PolicyTest : public testing::Test {
     }
     // Members take over from each other where one has no room, or would have ended.
     const auto expect_same_text = [&](const Question& question) {
-      const auto answer = Written(twice.members(), question).answered.generated;
-      const auto alone = ByItself(twice.members()[0], question).generated;
+      const auto answer = WrittenText(twice.members(), question).answered.generated;
+      const auto alone = ByModelAlone(twice.members()[0], question).generated;
       EXPECT_EQ(answer.text, alone.text);
       EXPECT_EQ(answer.tokens, alone.tokens);
     };
@@ -121,7 +123,7 @@ class PolicyTest : public testing::Test {
   void ExpectTheOrderOfArrivalChangesNothing() {
     for (const char* const text : {kListing, kTale}) {
       const Question question = About(text);
-      const auto expected = BitsOf(Written(all_->members(), question));
+      const auto expected = BitsOf(WrittenText(all_->members(), question));
       for (const auto& [first, second] : std::vector<std::pair<int, int>>{{7, 0}, {0, 7}}) {
         std::vector<Member> members = all_->members();
         Late late_first(*members[0].generator), late_second(*members[1].generator);
@@ -129,12 +131,12 @@ class PolicyTest : public testing::Test {
         late_second.lateness = second;
         members[0].generator = &late_first;
         members[1].generator = &late_second;
-        EXPECT_EQ(BitsOf(Written(members, question)), expected);
+        EXPECT_EQ(BitsOf(WrittenText(members, question)), expected);
       }
       std::vector<Member> members = all_->members();
       for (Member& member : members) {
         member.is_elsewhere = true;
-        EXPECT_EQ(BitsOf(Written(members, question)), expected);
+        EXPECT_EQ(BitsOf(WrittenText(members, question)), expected);
       }
     }
   }
@@ -142,7 +144,7 @@ class PolicyTest : public testing::Test {
     const std::vector<std::string> texts = {kListing, kSum, kTale};
     std::vector<std::vector<std::pair<std::string, double>>> expected;
     for (const std::string& text : texts)
-      expected.push_back(BitsOf(Written(all_->members(), About(text))));
+      expected.push_back(BitsOf(WrittenText(all_->members(), About(text))));
     Ensemble ensemble(all_->members(), clock_, options_);
     size_t answered = 0;
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -170,7 +172,7 @@ class PolicyTest : public testing::Test {
     EXPECT_EQ(answer.parts[1].absence->code(), Code::kResourceExhausted);
     EXPECT_THAT(Explain(answer), testing::HasSubstr("absent  pulsar: the KV cache"));
     EXPECT_EQ(BitsOf(AnswerOne(ensemble, About(kSum)).value()),
-              BitsOf(Written(all_->members(), About(kSum))));
+              BitsOf(WrittenText(all_->members(), About(kSum))));
   }
 
   void ExpectACancelledQuestionHasNoAnswer() {

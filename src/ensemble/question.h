@@ -26,7 +26,7 @@ struct Question {
   // The response is only text: reasoning and calls are not parsed.
   bool is_raw = false;
   // The answer, to be rated and not written (bytes policy).
-  std::optional<std::string> dictated = {};
+  std::optional<std::string> forced_text = {};
   std::string client = {};  // for taking turns with other clients
 };
 

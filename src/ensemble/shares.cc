@@ -10,21 +10,21 @@
 
 namespace aster::ensemble {
 
-void Shares::Add(std::string_view bytes, const std::vector<double>& log_chances, double together,
-                 const std::vector<bool>& would_write) {
+void Shares::Add(std::string_view bytes, const std::vector<double>& log_probabilities,
+                 double together, const std::vector<bool>& would_write) {
   const bool begins_word = bytes.starts_with(' ') || bytes.starts_with('\n');
   if (begins_word && word_.symbols > 0) EndWord();
   word_.text += bytes;
   ++word_.symbols;
   word_.together += together;
-  for (size_t i = 0; i < log_chances.size(); ++i) {
-    word_.log_chances[i] += log_chances[i];
+  for (size_t i = 0; i < log_probabilities.size(); ++i) {
+    word_.log_probabilities[i] += log_probabilities[i];
     word_.would_write[i] = word_.would_write[i] && would_write[i];
   }
 }
 
 void Shares::EndWord() {
-  Piece word = std::exchange(word_, Piece(word_.log_chances.size()));
+  Piece word = std::exchange(word_, Piece(word_.log_probabilities.size()));
   if (pieces_.empty() || pieces_.back().would_write != word.would_write) {
     pieces_.push_back(std::move(word));
     return;
@@ -33,7 +33,8 @@ void Shares::EndWord() {
   last.text += word.text;
   last.symbols += word.symbols;
   last.together += word.together;
-  for (size_t i = 0; i < word.log_chances.size(); ++i) last.log_chances[i] += word.log_chances[i];
+  for (size_t i = 0; i < word.log_probabilities.size(); ++i)
+    last.log_probabilities[i] += word.log_probabilities[i];
 }
 
 DecidedSpan Shares::Decided(const Piece& piece) {
@@ -41,17 +42,17 @@ DecidedSpan Shares::Decided(const Piece& piece) {
   const uint64_t bytes = std::max<uint64_t>(piece.text.size(), 1);
   Candidate taken{.text = piece.text, .bits_per_byte = BitsPerByte(piece.together, bytes)};
   size_t present = 0;
-  for (size_t i = 0; i < piece.log_chances.size(); ++i) {
-    taken.member_bits.push_back(BitsPerByte(piece.log_chances[i], bytes));
-    if (piece.log_chances[i] == kImpossible) continue;
+  for (size_t i = 0; i < piece.log_probabilities.size(); ++i) {
+    taken.member_bits.push_back(BitsPerByte(piece.log_probabilities[i], bytes));
+    if (piece.log_probabilities[i] == kImpossible) continue;
     ++present;
     if (piece.would_write[i]) taken.authors.push_back(i);
   }
   const bool is_agreed = taken.authors.size() == present;
   // If no member would have written it, the author is the one that finds it most probable.
   if (taken.authors.empty()) {
-    const auto most = std::ranges::max_element(piece.log_chances);
-    taken.authors.push_back(static_cast<size_t>(most - piece.log_chances.begin()));
+    const auto most = std::ranges::max_element(piece.log_probabilities);
+    taken.authors.push_back(static_cast<size_t>(most - piece.log_probabilities.begin()));
   }
   bytes_by_[taken.authors.front()] += bytes;
   const Decision decision = present == 1 ? Decision::kAlone
@@ -62,7 +63,7 @@ DecidedSpan Shares::Decided(const Piece& piece) {
 
 std::vector<DecidedSpan> Shares::TakeParts() {
   if (word_.symbols > 0) EndWord();
-  bytes_by_.assign(word_.log_chances.size(), 0);
+  bytes_by_.assign(word_.log_probabilities.size(), 0);
   std::vector<DecidedSpan> decided;
   for (const Piece& piece : pieces_) decided.push_back(Decided(piece));
   return decided;

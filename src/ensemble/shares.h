@@ -22,7 +22,7 @@ class Shares {
 
   // A symbol: its bytes, its probability under each member (kImpossible if absent) and under all,
   // as natural logarithms, and the members that find it the most probable.
-  void Add(std::string_view bytes, const std::vector<double>& log_chances, double together,
+  void Add(std::string_view bytes, const std::vector<double>& log_probabilities, double together,
            const std::vector<bool>& would_write);
   // The parts, and each member's bytes in them.
   std::vector<DecidedSpan> TakeParts();
@@ -30,11 +30,11 @@ class Shares {
 
  private:
   struct Piece {
-    explicit Piece(size_t members) : log_chances(members, 0), would_write(members, true) {}
+    explicit Piece(size_t members) : log_probabilities(members, 0), would_write(members, true) {}
 
     std::string text;
     size_t symbols = 0;
-    std::vector<double> log_chances;  // [members]
+    std::vector<double> log_probabilities;  // [members]
     double together = 0;
     std::vector<bool> would_write;  // [members], every symbol
   };

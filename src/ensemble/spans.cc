@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "ensemble/asked_voices.h"
 #include "ensemble/mixture.h"
-#include "ensemble/span_teller.h"
-#include "ensemble/span_voice.h"
+#include "ensemble/participants_run.h"
+#include "ensemble/span_participant.h"
+#include "ensemble/span_streamer.h"
 
 namespace aster::ensemble {
 namespace {
@@ -33,15 +33,15 @@ struct Proposal {
 constexpr size_t kMostRaceTokens = 160;
 
 // One question in progress: span after span, until one ends the answer.
-class Spans final : public AskedVoices<SpanVoice> {
+class Spans final : public ParticipantsRun<SpanParticipant> {
  public:
-  Spans(const AskedContext& context, const Question& question, uint64_t conversation)
-      : AskedVoices(context),
+  Spans(const QuestionContext& context, const Question& question, uint64_t conversation)
+      : ParticipantsRun(context),
         tokens_left_(question.settings.max_tokens),
         settings_(question.settings),
         written_(members_.size()) {
     for (const Member& member : members_)
-      voices_.push_back(std::make_unique<SpanVoice>(member, question, conversation));
+      participants_.push_back(std::make_unique<SpanParticipant>(member, question, conversation));
   }
 
   bool is_answered() const override { return phase_ == Phase::kDone; }
@@ -49,11 +49,11 @@ class Spans final : public AskedVoices<SpanVoice> {
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece on_piece) override {
     on_answer_ = std::move(on_answer);
-    for (size_t i = 0; i < voices_.size(); ++i) voices_[i]->Begin(PostOf(i, mailbox));
+    for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->Begin(PostOf(i, mailbox));
     if (!FindLeader()) return;
-    teller_.emplace(members_[leader_].model, settings_, Leader().prompt(), std::move(on_piece));
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (i != leader_ && voices_[i]->is_present()) voices_[i]->Prepare(tokens_left_);
+    streamer_.emplace(members_[leader_].model, settings_, Leader().prompt(), std::move(on_piece));
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      if (i != leader_ && participants_[i]->is_present()) participants_[i]->Prepare(tokens_left_);
     }
     Draft();
   }
@@ -63,7 +63,7 @@ class Spans final : public AskedVoices<SpanVoice> {
       before = entered_;
       if (is_cancelled_) {
         EndWith(Cancelled());
-      } else if (!teller_) {
+      } else if (!streamer_) {
         EndWith(NoAnswer());
       } else {
         AdvancePhase();
@@ -74,26 +74,26 @@ class Spans final : public AskedVoices<SpanVoice> {
  private:
   enum class Phase : uint8_t { kDrafting, kChecking, kProposing, kRating, kRacing, kEnding, kDone };
 
-  SpanVoice& Leader() const { return *voices_[leader_]; }
+  SpanParticipant& Leader() const { return *participants_[leader_]; }
 
   void AdvancePhase() {
     switch (phase_) {
       case Phase::kDrafting:
         return AdvanceDraft();
       case Phase::kChecking:
-        if (HasHeard(/*has_first=*/true)) Gate();
+        if (IsWaitOver(/*has_first=*/true)) Gate();
         return;
       case Phase::kProposing:
-        if (HasHeard(/*has_first=*/true)) BeginRating();
+        if (IsWaitOver(/*has_first=*/true)) BeginRating();
         return;
       case Phase::kRating:
-        if (HasHeard(/*has_first=*/true)) Contest();
+        if (IsWaitOver(/*has_first=*/true)) Contest();
         return;
       case Phase::kRacing:
-        if (HasHeard(/*has_first=*/true)) GrowProposals();
+        if (IsWaitOver(/*has_first=*/true)) GrowProposals();
         return;
       case Phase::kEnding:
-        if (HasHeard(/*has_first=*/true)) Finish(*last_);
+        if (IsWaitOver(/*has_first=*/true)) Finish(*last_);
         return;
       case Phase::kDone:
         return;
@@ -103,7 +103,7 @@ class Spans final : public AskedVoices<SpanVoice> {
   void Enter(Phase phase) {
     phase_ = phase;
     ++entered_;
-    WaitAnew();
+    RestartWait();
   }
 
   bool FindLeader() {
@@ -128,16 +128,16 @@ class Spans final : public AskedVoices<SpanVoice> {
       Leader().Leave(OutOfRange("the answer does not fit into its context"));
     // Another member leads if this one cannot.
     if (CountPresent() == 0) {
-      for (const auto& voice : voices_) {
-        if (voice->is_returning()) voice->ReturnAtOnce();
+      for (const auto& participant : participants_) {
+        if (participant->is_returning()) participant->ReturnAtOnce();
       }
     }
     if (!Leader().is_present()) return FindLeader() ? Draft() : EndWith(NoAnswer());
     proposals_ = {{.span = *draft, .authors = {leader_}}};
     Leader().Know(*draft, 0);
     Enter(Phase::kChecking);
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (i != leader_ && voices_[i]->is_present()) voices_[i]->Check({{*draft, 0}});
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      if (i != leader_ && participants_[i]->is_present()) participants_[i]->Check({{*draft, 0}});
     }
   }
 
@@ -145,28 +145,28 @@ class Spans final : public AskedVoices<SpanVoice> {
   // alone), under the present members. A member's share depends on its probability of the text so
   // far.
   double Mixed(std::optional<size_t> number) const {
-    std::vector<double> log_chances, weights;
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const bool is_there = voices_[i]->is_present();
+    std::vector<double> log_probabilities, weights;
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      const bool is_there = participants_[i]->is_present();
       weights.push_back(is_there ? members_[i].weight : 0);
-      const double before = is_there ? voices_[i]->log_chance() : kImpossible;
-      log_chances.push_back(number ? before + LogChance(i, *number) : before);
+      const double before = is_there ? participants_[i]->log_probability() : kImpossible;
+      log_probabilities.push_back(number ? before + LogProbability(i, *number) : before);
     }
-    return MixedLogChance(log_chances, weights);
+    return MixedLogProbability(log_probabilities, weights);
   }
-  double LogChance(size_t member, size_t number) const {
-    const SpanVoice& voice = *voices_[member];
+  double LogProbability(size_t member, size_t number) const {
+    const SpanParticipant& participant = *participants_[member];
     const Proposal& proposal = proposals_[number];
     if (proposal.has_grown && member != proposal.authors.front()) return kImpossible;
-    return voice.is_present() ? voice.checked(number).log_chance : kImpossible;
+    return participant.is_present() ? participant.checked(number).log_probability : kImpossible;
   }
 
   // Decides whether the draft is taken without proposals.
   void Gate() {
     std::vector<size_t> others;  // they would write something else
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (voices_[i]->is_present() && voices_[i]->checked(0).is_rated() &&
-          !voices_[i]->checked(0).agrees())
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      if (participants_[i]->is_present() && participants_[i]->checked(0).is_rated() &&
+          !participants_[i]->checked(0).agrees())
         others.push_back(i);
     }
     if (CountPresent() == 1) return Decide(0, Decision::kAlone);
@@ -174,14 +174,15 @@ class Spans final : public AskedVoices<SpanVoice> {
     if (Mixed(0) - Mixed(std::nullopt) > kHalf) return Decide(0, Decision::kLikely);
     Leader().StopAhead();  // it must check the others' proposals
     Enter(Phase::kProposing);
-    for (const size_t i : others) voices_[i]->DraftInstead(proposals_[0].span, 0, tokens_left_);
+    for (const size_t i : others)
+      participants_[i]->DraftInstead(proposals_[0].span, 0, tokens_left_);
   }
 
   void BeginRating() {
     // Equal proposals become one.
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (i == leader_ || !voices_[i]->is_present() || !voices_[i]->draft()) continue;
-      const Span& span = *voices_[i]->draft();
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      if (i == leader_ || !participants_[i]->is_present() || !participants_[i]->draft()) continue;
+      const Span& span = *participants_[i]->draft();
       const auto same = std::ranges::find_if(
           proposals_, [&](const Proposal& proposal) { return proposal.span.Says(span); });
       const auto number = static_cast<size_t>(same - proposals_.begin());
@@ -190,17 +191,17 @@ class Spans final : public AskedVoices<SpanVoice> {
       } else {
         proposals_.push_back({.span = span, .authors = {i}});
       }
-      voices_[i]->Know(span, number);
+      participants_[i]->Know(span, number);
     }
     if (proposals_.size() == 1) return Decide(0, Decision::kAgreed);
     Enter(Phase::kRating);
-    for (const auto& voice : voices_) {
-      if (!voice->is_present()) continue;
+    for (const auto& participant : participants_) {
+      if (!participant->is_present()) continue;
       std::vector<Numbered> unknown;
       for (size_t number = 1; number < proposals_.size(); ++number) {
-        if (!voice->knows(number)) unknown.push_back({proposals_[number].span, number});
+        if (!participant->knows(number)) unknown.push_back({proposals_[number].span, number});
       }
-      voice->Check(unknown);
+      participant->Check(unknown);
     }
   }
 
@@ -220,11 +221,11 @@ class Spans final : public AskedVoices<SpanVoice> {
     bool goes_on = false;
     for (size_t number = 0; number < proposals_.size(); ++number) {
       const auto& [span, authors, has_grown] = proposals_[number];
-      voices_[authors.front()]->TakeDraft();  // already a proposal
+      participants_[authors.front()]->TakeDraft();  // already a proposal
       const bool is_over = span.has_ended || span.limit != SpanLimit::kNone ||
                            span.tokens.size() >= std::min<uint64_t>(kMostRaceTokens, tokens_left_);
       if (is_over) continue;
-      voices_[authors.front()]->GoOn(span, tokens_left_ - span.tokens.size());
+      participants_[authors.front()]->DraftAfterOwn(span, tokens_left_ - span.tokens.size());
       goes_on = true;
     }
     if (!goes_on) DecideRace();
@@ -232,7 +233,7 @@ class Spans final : public AskedVoices<SpanVoice> {
   void GrowProposals() {
     for (size_t number = 0; number < proposals_.size(); ++number) {
       Proposal& proposal = proposals_[number];
-      SpanVoice& author = *voices_[proposal.authors.front()];
+      SpanParticipant& author = *participants_[proposal.authors.front()];
       if (!author.is_present() || !author.draft()) continue;
       proposal.has_grown = true;
       proposal.span.Append(*author.TakeDraft());
@@ -252,7 +253,7 @@ class Spans final : public AskedVoices<SpanVoice> {
   // Whether every proposal has more than half of its authors' probability.
   bool AreCertain() const {
     for (size_t number = 0; number < proposals_.size(); ++number) {
-      const auto is_certain = [&](size_t author) { return LogChance(author, number) > kHalf; };
+      const auto is_certain = [&](size_t author) { return LogProbability(author, number) > kHalf; };
       if (!std::ranges::any_of(proposals_[number].authors, is_certain)) return false;
     }
     return true;
@@ -265,8 +266,8 @@ class Spans final : public AskedVoices<SpanVoice> {
       const auto& [span, authors, has_grown] = proposals_[number];
       Candidate candidate{.authors = authors, .text = span.text};
       candidate.bits_per_byte = BitsPerByte(Mixed(number) - before, span.bytes());
-      for (size_t i = 0; i < voices_.size(); ++i)
-        candidate.member_bits.push_back(BitsPerByte(LogChance(i, number), span.bytes()));
+      for (size_t i = 0; i < participants_.size(); ++i)
+        candidate.member_bits.push_back(BitsPerByte(LogProbability(i, number), span.bytes()));
       rated.push_back(std::move(candidate));
     }
     return rated;
@@ -281,45 +282,46 @@ class Spans final : public AskedVoices<SpanVoice> {
     }
     decided_.push_back(std::move(decided));
     const auto [span, authors, has_grown] = proposals_[chosen];
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      SpanVoice& voice = *voices_[i];
-      if (!voice.is_askable()) continue;
-      if (!voice.is_present()) voice.Miss();
+    for (size_t i = 0; i < participants_.size(); ++i) {
+      SpanParticipant& participant = *participants_[i];
+      if (!participant.is_askable()) continue;
+      if (!participant.is_present()) participant.Miss();
       const bool is_own = i == authors.front();
-      const bool knows_all = voice.is_present() && (!has_grown || is_own);
-      voice.Take(span, knows_all ? std::optional(chosen) : std::nullopt, is_own);
+      const bool knows_all = participant.is_present() && (!has_grown || is_own);
+      participant.Take(span, knows_all ? std::optional(chosen) : std::nullopt, is_own);
     }
     // The author leads from here on.
     leader_ = authors.front();
     written_[leader_] += span.bytes();
     tokens_left_ -= std::min<uint64_t>(tokens_left_, span.tokens.size());
-    teller_->Say(span.text);
+    streamer_->Append(span.text);
     const bool is_last =
-        span.has_ended || span.limit != SpanLimit::kNone || teller_->stop() || tokens_left_ == 0;
+        span.has_ended || span.limit != SpanLimit::kNone || streamer_->stop() || tokens_left_ == 0;
     if (is_last) {
-      for (const auto& voice : voices_) voice->DropAhead();
+      for (const auto& participant : participants_) participant->DropAhead();
       last_ = span;
       return Enter(Phase::kEnding);
     }
     // At a boundary, absent members may return.
     const bool is_any_present = CountPresent() > 0;
-    for (const auto& voice : voices_) is_any_present ? voice->Return() : voice->ReturnAtOnce();
+    for (const auto& participant : participants_)
+      is_any_present ? participant->Return() : participant->ReturnAtOnce();
     if (!Leader().is_present() && !FindLeader()) return EndWith(NoAnswer());
     Draft();
   }
 
   void EndWith(Error error) {
     Enter(Phase::kDone);
-    for (const auto& voice : voices_) voice->Forget();
+    for (const auto& participant : participants_) participant->Forget();
     on_answer_(std::move(error));
   }
 
   void Finish(const Span& last) {
     Enter(Phase::kDone);
     engine::Finish finish{.reason = engine::FinishReason::kLength};
-    if (teller_->stop()) {
+    if (streamer_->stop()) {
       finish.reason = engine::FinishReason::kStopString;
-      finish.stop_string = *teller_->stop();
+      finish.stop_string = *streamer_->stop();
     } else if (last.has_ended) {
       finish.reason = engine::FinishReason::kStopToken;
       finish.stop_token = last.tokens.back();
@@ -329,32 +331,32 @@ class Spans final : public AskedVoices<SpanVoice> {
     Answer answer;
     answer.policy = Policy::kSpans;
     answer.policy_reason = policy_reason_;
-    for (size_t i = 0; i < voices_.size(); ++i) AddPart(PartOf(i), finish, answer);
-    teller_->Finish(std::move(finish), answer);
+    for (size_t i = 0; i < participants_.size(); ++i) AddPart(PartOf(i), finish, answer);
+    streamer_->Finish(std::move(finish), answer);
     const std::vector<size_t> authors = AuthorsOf(written_);
-    answer.answered.generated.tokens = voices_[authors.front()]->AnswerTokens();
+    answer.answered.generated.tokens = participants_[authors.front()]->AnswerTokens();
     answer.candidates = {{.authors = authors, .text = answer.answered.generated.text}};
     answer.spans = std::move(decided_);
-    for (const auto& voice : voices_) voice->Forget();
+    for (const auto& participant : participants_) participant->Forget();
     on_answer_(std::move(answer));
   }
 
   Part PartOf(size_t i) const {
-    const SpanVoice& voice = *voices_[i];
+    const SpanParticipant& participant = *participants_[i];
     return {.member = members_[i].name,
             .weight = members_[i].weight,
-            .has_answered = voice.is_present(),
-            .absence = voice.absence(),
-            .counts = voice.counts(),
-            .times = voice.times(),
-            .rated_tokens = voice.rated_tokens(),
-            .computed_tokens = voice.computed_tokens(),
-            .missed_spans = voice.missed_spans()};
+            .has_answered = participant.is_present(),
+            .absence = participant.absence(),
+            .counts = participant.counts(),
+            .times = participant.times(),
+            .rated_tokens = participant.rated_tokens(),
+            .computed_tokens = participant.computed_tokens(),
+            .missed_spans = participant.missed_spans()};
   }
 
   uint64_t tokens_left_;  // of the answer
   const respond::Settings settings_;
-  std::optional<SpanTeller> teller_;  // nullopt: no member can take the question
+  std::optional<SpanStreamer> streamer_;  // nullopt: no member can take the question
   Phase phase_ = Phase::kDrafting;
   uint64_t entered_ = 0;             // phases so far
   size_t leader_ = 0;                // the member that drafts, by index
@@ -371,12 +373,12 @@ bool CanBeSpans(const Question& question, const std::vector<Member>& members) {
   if (sampling.logprobs || sampling.top_logprobs > 0) return false;
   if (question.conversation.offers_tools() && !question.text) return false;
   return question.text || question.is_raw || std::ranges::none_of(members, [](const auto& member) {
-           return member.weight > 0 && member.model.dialect.has_thinking;
+           return member.weight > 0 && member.model.dialect.has_reasoning;
          });
 }
 
-std::shared_ptr<Asked> MakeSpans(const AskedContext& context, const Question& question,
-                                 uint64_t conversation) {
+std::shared_ptr<QuestionRun> MakeSpans(const QuestionContext& context, const Question& question,
+                                       uint64_t conversation) {
   return std::make_shared<Spans>(context, question, conversation);
 }
 

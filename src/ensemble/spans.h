@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "ensemble/asked.h"
 #include "ensemble/question.h"
+#include "ensemble/question_run.h"
 
 namespace aster::ensemble {
 
@@ -19,7 +19,7 @@ namespace aster::ensemble {
 bool CanBeSpans(const Question& question, const std::vector<Member>& members);
 
 // `conversation`: a number that no other question of the members has.
-std::shared_ptr<Asked> MakeSpans(const AskedContext& context, const Question& question,
-                                 uint64_t conversation);
+std::shared_ptr<QuestionRun> MakeSpans(const QuestionContext& context, const Question& question,
+                                       uint64_t conversation);
 
 }  // namespace aster::ensemble

@@ -36,20 +36,20 @@ class SpansTest : public PolicyTest {
   SpansTest() : PolicyTest(Policy::kSpans) {}
 };
 
-TEST_F(SpansTest, TheMemberThatKnowsWritesIt) {
-  const Answer program = Written(all_->members(), About(kLoop));
+TEST_F(SpansTest, TheMoreCertainMemberWritesTheSpan) {
+  const Answer program = WrittenText(all_->members(), About(kLoop));
   EXPECT_EQ(program.policy, Policy::kSpans);
   EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 15"));
   EXPECT_EQ(program.author(), "pulsar");
   EXPECT_GT(program.spans.front().candidates.size(), 1u);
   EXPECT_THAT(Explain(program), HasSubstr("dropped nova: "));
   EXPECT_EQ(ExplanationToJson(program)["policy"], "spans");
-  const Answer sum = Written(all_->members(), About(kSum));
+  const Answer sum = WrittenText(all_->members(), About(kSum));
   EXPECT_THAT(sum.answered.generated.text, HasSubstr("19"));
 }
 
 TEST_F(SpansTest, OfCertainMembersTheOneThatStaysCertainIsTaken) {
-  const Answer answer = Written(all_->members(), About(kCertain));
+  const Answer answer = WrittenText(all_->members(), About(kCertain));
   EXPECT_THAT(answer.answered.generated.text, HasSubstr("Answer: 18"));
   const auto raced = std::ranges::find(answer.spans, Decision::kSurest, &DecidedSpan::decision);
   ASSERT_NE(raced, answer.spans.end());
@@ -59,10 +59,10 @@ TEST_F(SpansTest, OfCertainMembersTheOneThatStaysCertainIsTaken) {
 }
 
 TEST_F(SpansTest, TheSpansAreTheAnswer) {
-  const Answer answer = Written(all_->members(), About(kSeveralSentences));
+  const Answer answer = WrittenText(all_->members(), About(kSeveralSentences));
   std::string whole, told;
   for (const DecidedSpan& span : answer.spans) whole += span.taken().text;
-  for (const SaidPiece& piece : answer.pieces) told += piece.text;
+  for (const AnswerPiece& piece : answer.pieces) told += piece.text;
   EXPECT_EQ(whole, answer.answered.generated.text);
   EXPECT_EQ(told, whole);
   EXPECT_GT(answer.spans.size(), 1u);
@@ -71,7 +71,7 @@ TEST_F(SpansTest, TheSpansAreTheAnswer) {
 TEST_F(SpansTest, TheSameModelTwiceIsThatModel) {
   ExpectTheSameModelTwiceIsThatModel();
   const OpenMembers twice = Open({"nova", "nova"});
-  const Answer answer = Written(twice.members(), About(kTale));
+  const Answer answer = WrittenText(twice.members(), About(kTale));
   EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
   // The second one writes nothing, and computes the first one's text once.
   EXPECT_EQ(answer.parts[1].counts.generated, 0u);
@@ -81,7 +81,7 @@ TEST_F(SpansTest, TheSameModelTwiceIsThatModel) {
 TEST_F(SpansTest, AMemberOfAllTheWeightIsThatModel) { ExpectAMemberOfAllTheWeightIsThatModel(); }
 TEST_F(SpansTest, LimitsAndStopStringsAreTheModels) { ExpectLimitsAndStopStringsAreTheModels(); }
 TEST_F(SpansTest, TheOrderOfArrivalChangesNothing) { ExpectTheOrderOfArrivalChangesNothing(); }
-TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
+TEST_F(SpansTest, RemoteMembersThatWriteAheadGiveTheSameText) {
   const OpenMembers three = Open({"nova", "pulsar", "comet"});
   const auto elsewhere_of = [](std::vector<Member> members) {
     for (Member& member : members) member.is_elsewhere = true;
@@ -99,7 +99,7 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
     questions.back().settings.max_tokens = most;
   }
   for (const Question& question : questions) {
-    const Answer here = Written(three.members(), question);
+    const Answer here = WrittenText(three.members(), question);
     // The answer does not depend on how far the others have written when one has drafted.
     for (const auto& pauses :
          std::vector<std::vector<int>>{{0, 0, 0}, {900, 0, 200}, {0, 900, 300}}) {
@@ -109,7 +109,7 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
         late.emplace_back(*members[i].generator).pause = std::chrono::microseconds(pauses[i]);
         members[i].generator = &late.back();
       }
-      const Answer elsewhere = Written(std::move(members), question);
+      const Answer elsewhere = WrittenText(std::move(members), question);
       EXPECT_EQ(BitsOf(elsewhere), BitsOf(here));
       EXPECT_EQ(elsewhere.answered.generated.tokens, here.answered.generated.tokens);
       EXPECT_EQ(elsewhere.author(), here.author());
@@ -117,18 +117,18 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
   }
 }
 
-TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
+TEST_F(SpansTest, ARemoteMemberThatWritesTheSameTextChecksNothing) {
   OpenMembers twice = Open({"nova", "nova"});
   std::vector<Member> members = twice.members();
   for (Member& member : members) member.is_elsewhere = true;
-  const auto alone = ByItself(members[0], About(kTale));
+  const auto alone = ByModelAlone(members[0], About(kTale));
   for (const size_t late_one : {0, 1}) {
     // The late member begins when the other one has written all of its text.
     Late first(*twice.members()[0].generator), second(*twice.members()[1].generator);
     (late_one == 0 ? first : second).after = late_one == 0 ? &second : &first;
     members[0].generator = &first;
     members[1].generator = &second;
-    const Answer answer = Written(members, About(kTale));
+    const Answer answer = WrittenText(members, About(kTale));
     ExpectSame(answer, alone);
     EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
     // Each token is computed once, written or rated. Stopping and checking cost one more each, per
@@ -143,12 +143,12 @@ TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
   }
 }
 
-TEST_F(SpansTest, AMemberWhoseContextEndsIsLeftOut) {
+TEST_F(SpansTest, AMemberAtItsContextLimitIsLeftOut) {
   std::vector<Member> members = all_->members();
   members[1].context_limit = 40;
   for (const bool is_elsewhere : {false, true}) {
     for (Member& member : members) member.is_elsewhere = is_elsewhere;
-    const Answer answer = Written(members, About(kSeveralSentences));
+    const Answer answer = WrittenText(members, About(kSeveralSentences));
     EXPECT_GT(answer.spans.size(), 2u);
     EXPECT_NE(answer.spans.front().decision, Decision::kAlone);
     EXPECT_EQ(answer.spans.back().decision, Decision::kAlone);
@@ -161,12 +161,12 @@ TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
   ExpectOtherQuestionsBesideItChangeNothing();
 }
 
-TEST_F(SpansTest, WhatIsCertainIsToldBeforeTheEnd) {
+TEST_F(SpansTest, AgreedTextIsSentBeforeTheEnd) {
   std::vector<std::string> told;
-  const Answer answer = Written(all_->members(), About(kSeveralSentences),
-                                [&](const SaidPiece& piece) { told.push_back(piece.text); });
+  const Answer answer = WrittenText(all_->members(), About(kSeveralSentences),
+                                    [&](const AnswerPiece& piece) { told.push_back(piece.text); });
   EXPECT_GT(told.size(), 1u);
-  EXPECT_EQ(answer.told_pieces, told.size());
+  EXPECT_EQ(answer.sent_pieces, told.size());
   EXPECT_LT(told.front().size(), answer.answered.generated.text.size());
 }
 
@@ -179,7 +179,7 @@ TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   // It returns after the first words.
   const Question question = About(kTale);
   const auto answer =
-      AnswerOne(ensemble, question, nullptr, [&](const SaidPiece&) { late.is_broken = false; });
+      AnswerOne(ensemble, question, nullptr, [&](const AnswerPiece&) { late.is_broken = false; });
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->spans.front().decision, Decision::kAlone);
   EXPECT_NE(answer->spans.back().decision, Decision::kAlone);
@@ -189,7 +189,7 @@ TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   // A member that stays away is left out of all spans.
   late.is_broken = true;
   const Answer alone = AnswerOne(ensemble, question).value();
-  ExpectSame(alone, ByItself(members[0], question));
+  ExpectSame(alone, ByModelAlone(members[0], question));
   EXPECT_THAT(alone.spans, Each(Field(&DecidedSpan::decision, Decision::kAlone)));
 }
 
@@ -208,7 +208,7 @@ TEST_F(SpansTest, AMemberThatIsSlowToComeBackIsNotWaitedForAndComesBack) {
   std::optional<Answer> answer;
   ensemble.Ask(
       question, [&](Result<Answer> given) { answer = std::move(given).value(); },
-      [&](const SaidPiece&) {
+      [&](const AnswerPiece&) {
         // After its first words the member computes again, but its first request takes twice as
         // long as members are awaited.
         if (++told != 2) return;
@@ -238,7 +238,7 @@ TEST_F(SpansTest, WhereNoOtherIsLeftTheOneThatComesBackIsWaitedFor) {
   second.is_broken = true;
   size_t told = 0;
   Ensemble ensemble(members, clock_, options_);
-  const auto answer = AnswerOne(ensemble, About(kTale), nullptr, [&](const SaidPiece&) {
+  const auto answer = AnswerOne(ensemble, About(kTale), nullptr, [&](const AnswerPiece&) {
     // The other member is the only one, and returns slowly.
     if (++told != 2) return;
     second.is_broken = false;
@@ -261,15 +261,15 @@ TEST_F(SpansTest, NoTokenIsComputedTwice) {
   ExpectNoTokenIsComputedTwice(all_->members(), kSum);
   ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
   // If a span is replaced, each member continues from where both texts differ.
-  const Answer answer = Written(all_->members(), About(kCertain));
+  const Answer answer = WrittenText(all_->members(), About(kCertain));
   for (const Part& part : answer.parts) {
     EXPECT_GT(part.counts.generated + part.rated_tokens, answer.answered.generated.tokens.size());
     EXPECT_LE(part.computed_tokens, part.counts.prompt + part.counts.generated + part.rated_tokens);
   }
 }
 
-TEST_F(SpansTest, TokensAreOfWhoWroteTheMost) {
-  const Answer answer = Written(all_->members(), About(kCertain));
+TEST_F(SpansTest, TokensAreOfTheMemberThatWroteTheMost) {
+  const Answer answer = WrittenText(all_->members(), About(kCertain));
   const std::vector<size_t>& authors = answer.candidates.front().authors;
   ASSERT_EQ(authors.size(), 2u);
   const text::Tokenizer& tokenizer = *all_->members()[authors.front()].model.tokenizer;
@@ -287,7 +287,7 @@ TEST_F(SpansTest, WhatHasOneAuthorIsChosen) {
       R"([{"type": "function", "function": {"name": "multiply", "description": "Multiplies.",
           "parameters": {"type": "object", "properties": {"a": {"type": "number"},
           "b": {"type": "number"}}, "required": ["a", "b"]}}}])");
-  const Answer answer = Written(all_->members(), question);
+  const Answer answer = WrittenText(all_->members(), question);
   EXPECT_EQ(answer.policy, Policy::kChoose);
   EXPECT_EQ(answer.answered.reply.calls.size(), 1u);
   EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: tool calls, reasoning and "));

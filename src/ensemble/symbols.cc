@@ -118,16 +118,17 @@ std::vector<float> MixScores(std::span<const std::vector<float>> scores,
                              std::span<const double> log_totals, std::span<const double> weights) {
   CHECK(!scores.empty() && scores.size() == weights.size() && scores.size() == log_totals.size());
   std::vector<float> mixed = scores[0];
-  std::vector<double> log_chances(scores.size());
+  std::vector<double> log_probabilities(scores.size());
   for (size_t symbol = 0; symbol < mixed.size(); ++symbol) {
-    for (size_t m = 0; m < scores.size(); ++m) log_chances[m] = scores[m][symbol] - log_totals[m];
-    const double together = MixedLogChance(log_chances, weights);
+    for (size_t m = 0; m < scores.size(); ++m)
+      log_probabilities[m] = scores[m][symbol] - log_totals[m];
+    const double together = MixedLogProbability(log_probabilities, weights);
     if (together == kImpossible) {
       mixed[symbol] = kNever;
     } else if (mixed[symbol] == kNever) {
       mixed[symbol] = static_cast<float>(together + log_totals[0]);
     } else {
-      mixed[symbol] = static_cast<float>(mixed[symbol] + (together - log_chances[0]));
+      mixed[symbol] = static_cast<float>(mixed[symbol] + (together - log_probabilities[0]));
     }
   }
   return mixed;

@@ -40,7 +40,7 @@ class ThreadedEngine final : public MemberEngine {
   void Run() {
     while (!is_ending_) {
       if (engine_.is_idle()) mailbox_.Await(clock_, kNeverNs);
-      for (const Mailbox::Letter& letter : mailbox_.TakeAll()) letter();
+      for (const Mailbox::Task& task : mailbox_.TakeAll()) task();
       engine_.Step();
     }
   }

@@ -34,7 +34,7 @@ TEST(WeightsByResults, AreOdds) {
       ElementsAre(10.5 / 1.5, 9.5 / 2.5));
 }
 
-TEST(WeightsByResults, LeaveOutWhoIsMuchWeaker) {
+TEST(WeightsByResults, LeaveOutMuchWeakerMembers) {
   EXPECT_THAT(
       WeightsByResults(std::vector{ResultsOf("rrrrrrrrrw"), ResultsOf("rrrrrrrrww")}).value(),
       ElementsAre(9.5 / 1.5, 0));

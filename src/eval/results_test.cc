@@ -121,7 +121,7 @@ class ResultFileTest : public testing::Test {
   const std::string path_ = folder_.File("results.jsonl");
 };
 
-TEST_F(ResultFileTest, IsGoneOnWith) {
+TEST_F(ResultFileTest, IsContinued) {
   QuestionResult second = Result1();
   second.id = "b";
   {

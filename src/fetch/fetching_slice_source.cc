@@ -32,13 +32,13 @@ Code CodeForCaller(Code code) {
 
 struct FetchingSliceSource::Fetch {
   stage::SliceRequest request;
-  std::vector<const Fetch*> told_before;  // request.used_bytes counts these already
+  std::vector<const Fetch*> reported_before;  // request.used_bytes counts these already
   std::stop_source stop;
   std::atomic<uint64_t> done_bytes = 0;
   std::atomic<uint64_t> total_bytes = 0;
   std::atomic<uint64_t> reserved_bytes = 0;
   std::atomic<uint64_t> reserved_gpu_bytes = 0;
-  std::atomic<bool> is_told = false;  // the owner knows its size
+  std::atomic<bool> is_size_reported = false;  // the owner knows its size
   std::atomic<bool> is_abandoned = false;
   std::atomic<bool> is_done = false;
   // The thread writes it before is_done, the owner reads it afterwards.
@@ -64,7 +64,7 @@ class FetchingSliceSource::Loading final : public stage::SliceLoading {
   }
   uint64_t reserved_bytes() const override {
     const uint64_t bytes = fetch_->reserved_bytes.load();
-    if (bytes > 0) fetch_->is_told.store(true);
+    if (bytes > 0) fetch_->is_size_reported.store(true);
     return loading_ ? loading_->reserved_bytes() : bytes;
   }
   uint64_t reserved_gpu_bytes() const override {
@@ -84,7 +84,7 @@ class FetchingSliceSource::Loading final : public stage::SliceLoading {
     auto taken = loading_->Take();
     if (taken && taken->ok()) {
       is_taken_ = true;
-      fetch_->is_told.store(true);
+      fetch_->is_size_reported.store(true);
     }
     return taken;
   }
@@ -118,13 +118,13 @@ Result<std::unique_ptr<stage::SliceLoading>> FetchingSliceSource::Start(
     const stage::SliceRequest& request) {
   auto here = files_.Start(request);
   if (here.ok() || here.error().code() != Code::kNotFound) return here;
-  Sweep();
+  JoinFinished();
   auto fetch = std::make_shared<Fetch>();
   fetch->request = request;
   {
     const MutexLock lock(mu_);
     for (const auto& [other, thread] : fetches_) {
-      if (other->is_told) fetch->told_before.push_back(other.get());
+      if (other->is_size_reported) fetch->reported_before.push_back(other.get());
     }
     fetches_.emplace_back(fetch, std::thread([this, fetch] { Run(*fetch); }));
   }
@@ -173,7 +173,7 @@ Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout
   // The caller did not count slices whose sizes have become known since.
   for (const auto& [other, thread] : fetches_) {
     const bool is_counted =
-        std::ranges::find(fetch.told_before, other.get()) != fetch.told_before.end();
+        std::ranges::find(fetch.reported_before, other.get()) != fetch.reported_before.end();
     if (other.get() == &fetch || other->is_abandoned || is_counted) continue;
     request.used_bytes += other->reserved_bytes.load();
     request.used_gpu_bytes += other->reserved_gpu_bytes.load();
@@ -184,7 +184,7 @@ Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout
   return Ok();
 }
 
-void FetchingSliceSource::Sweep() {
+void FetchingSliceSource::JoinFinished() {
   const MutexLock lock(mu_);
   // Concurrent fetches must see each other's memory.
   if (std::ranges::any_of(fetches_, [](const auto& item) { return !item.first->is_done; })) return;

@@ -56,7 +56,7 @@ class FetchingSliceSource final : public stage::SliceSource {
   void Run(Fetch& fetch);
   Status Reserve(Fetch& fetch, const gguf::ModelFiles& layout) EXCLUDES(mu_);
   // Joins the threads once all of them are done.
-  void Sweep() EXCLUDES(mu_);
+  void JoinFinished() EXCLUDES(mu_);
 
   // Constant after construction.
   stage::FileSliceSource& files_;

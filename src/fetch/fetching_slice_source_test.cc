@@ -158,7 +158,7 @@ TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
 }
 
 // When each was requested, the other was not counted yet.
-TEST_F(FetchingSliceSourceTest, TwoThatBeginTogetherDoNotBothFit) {
+TEST_F(FetchingSliceSourceTest, OfTwoThatBeginTogetherOneDoesNotFit) {
   const auto peer = std::make_shared<FakePeer>("a");
   const uint64_t one = std::max(BytesIn(kFirst), BytesIn(kLast)) + kKvBytes;
   const auto source = Source({peer}, one + kKvBytes);

@@ -27,7 +27,7 @@ std::string ShortName(const Hash128& fingerprint) { return fingerprint.ToHex().s
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 // Data that were sent need not stay in memory. Does nothing for a file in memory.
-void LetGo(const gguf::File& file, Bytes data) {
+void ReleasePages(const gguf::File& file, Bytes data) {
   const Bytes mapped = file.mapped().bytes();
   if (mapped.empty() || data.empty()) return;
   file.mapped().DontNeed(static_cast<size_t>(data.data() - mapped.data()), data.size());
@@ -136,8 +136,8 @@ Status ReadTensor(const gguf::ModelFiles& files, std::string_view tensor, uint64
     // With the piece before, as only whole pages can be released.
     const size_t begin = static_cast<size_t>(piece.data() - found->data.data());
     const size_t before = std::min(begin, kPieceBytes);
-    LetGo(files.files()[entry->file_index],
-          found->data.subspan(begin - before, before + piece.size()));
+    ReleasePages(files.files()[entry->file_index],
+                 found->data.subspan(begin - before, before + piece.size()));
     TRY(taken);
     left = left.subspan(piece.size());
   }

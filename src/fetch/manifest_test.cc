@@ -34,7 +34,7 @@ TEST(Manifest, OfAnotherModelIsRefused) {
   EXPECT_THAT(CheckManifest(Good(), other).error().message(), HasSubstr("was asked for"));
 }
 
-TEST(Manifest, EveryLieIsSeen) {
+TEST(Manifest, EveryWrongFieldIsFound) {
   const auto refused = [](const std::function<void(rpc::ModelManifest&)>& lie) {
     rpc::ModelManifest manifest = Good();
     lie(manifest);

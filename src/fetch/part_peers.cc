@@ -89,19 +89,20 @@ class Parts {
   }
 
   const Part* Ask(PartHolder& holder, const cluster::HeldModel& model) {
-    if (model.is_whole() || model.layers.empty() || told_.size() == kMaxParts) return nullptr;
+    if (model.is_whole() || model.layers.empty() || parts_of_model_.size() == kMaxParts)
+      return nullptr;
     auto manifest = holder.FetchManifest(model.fingerprint);
     if (!manifest.ok()) return nullptr;
-    told_.push_back(
+    parts_of_model_.push_back(
         std::make_unique<Part>(Part{.description = model, .manifest = *std::move(manifest)}));
-    return told_.back().get();
+    return parts_of_model_.back().get();
   }
 
   const std::vector<std::shared_ptr<PartHolder>> holders_;
   const std::vector<PartHere> here_;
   const KnownManifest known_;
   bool has_asked_ = false;
-  std::vector<std::unique_ptr<Part>> told_;
+  std::vector<std::unique_ptr<Part>> parts_of_model_;
   std::vector<std::vector<const Part*>> by_peer_;  // [holders_ and this machine]
   // The last requested model, and its parts below.
   std::optional<Hash128> fingerprint_;

@@ -51,30 +51,30 @@ Status TensorFetcher::FetchOne(const TensorPlace& place) {
   // one is not asked again.
   bool alone = false;
   for (;;) {
-    Course course{.place = place};
-    TRY(HashPrefix(course));
-    TRY(FetchRest(course, alone));
-    if (course.hasher.Finish() == place.content) {
+    TensorFetch fetch{.place = place};
+    TRY(HashPrefix(fetch));
+    TRY(FetchRest(fetch, alone));
+    if (fetch.hasher.Finish() == place.content) {
       writer_.SetVerified(place);
       return Ok();
     }
-    Blame(course);
-    alone = alone || course.senders.size() > 1;
+    Blame(fetch);
+    alone = alone || fetch.senders.size() > 1;
     writer_.Drop(place);
     here_bytes_ = 0;
   }
 }
 
 // Hashes the bytes of an earlier run, which fetching continues.
-Status TensorFetcher::HashPrefix(Course& course) {
-  const uint64_t there = writer_.StateOf(course.place).bytes;
-  course.had_prefix = there > 0;
+Status TensorFetcher::HashPrefix(TensorFetch& fetch) {
+  const uint64_t there = writer_.StateOf(fetch.place).bytes;
+  fetch.had_prefix = there > 0;
   std::vector<uint8_t> buffer(std::min<uint64_t>(there, kReadBytes));
   for (uint64_t offset = 0; offset < there;) {
     TRY(CheckStop());
     const auto piece = std::span(buffer).first(std::min<uint64_t>(buffer.size(), there - offset));
-    TRY(writer_.Read(course.place, offset, piece));
-    course.hasher.Add(piece);
+    TRY(writer_.Read(fetch.place, offset, piece));
+    fetch.hasher.Add(piece);
     offset += piece.size();
     here_bytes_ = offset;
     Report();
@@ -82,40 +82,40 @@ Status TensorFetcher::HashPrefix(Course& course) {
   return Ok();
 }
 
-Status TensorFetcher::FetchRest(Course& course, bool alone) {
-  for (int idle_rounds = 0; writer_.StateOf(course.place).bytes < course.place.size;) {
-    const uint64_t missing = course.place.size - writer_.StateOf(course.place).bytes;
+Status TensorFetcher::FetchRest(TensorFetch& fetch, bool alone) {
+  for (int idle_rounds = 0; writer_.StateOf(fetch.place).bytes < fetch.place.size;) {
+    const uint64_t missing = fetch.place.size - writer_.StateOf(fetch.place).bytes;
     uint64_t gained = 0;
-    TRY(AskEveryone(course, alone, gained));
-    if (writer_.StateOf(course.place).bytes == course.place.size) break;
+    TRY(FetchFromEachPeer(fetch, alone, gained));
+    if (writer_.StateOf(fetch.place).bytes == fetch.place.size) break;
     // Less than kLeastBytes is no progress: otherwise a peer that sends a byte per call would be
     // asked for ever.
     const bool is_progress = !alone && gained >= std::min(missing, kLeastBytes);
     idle_rounds = is_progress ? 0 : idle_rounds + 1;
-    const bool nobody_left = std::ranges::all_of(peers_, &Peer::is_liar);
-    if (idle_rounds == kIdleRounds || nobody_left) return NobodyHas(course.place);
+    const bool none_left = std::ranges::all_of(peers_, &Peer::is_untrusted);
+    if (idle_rounds == kIdleRounds || none_left) return NoPeerHas(fetch.place);
     TRY(Pause());
   }
   return Ok();
 }
 
-Status TensorFetcher::AskEveryone(Course& course, bool alone, uint64_t& gained_bytes) {
+Status TensorFetcher::FetchFromEachPeer(TensorFetch& fetch, bool alone, uint64_t& gained_bytes) {
   // Beginning with the peer that sent the last tensor. Each continues where the one before ended;
   // with `alone` it begins again, so that a wrong hash is that peer's fault.
   for (size_t i = 0; i < peers_.size(); ++i) {
     const size_t index = (preferred_ + i) % peers_.size();
-    if (peers_[index].is_liar) continue;
-    if (alone && writer_.StateOf(course.place).bytes > 0) {
-      writer_.Drop(course.place);
-      course.hasher = {};
-      course.senders.clear();
-      course.had_prefix = false;
+    if (peers_[index].is_untrusted) continue;
+    if (alone && writer_.StateOf(fetch.place).bytes > 0) {
+      writer_.Drop(fetch.place);
+      fetch.hasher = {};
+      fetch.senders.clear();
+      fetch.had_prefix = false;
     }
-    const uint64_t before = writer_.StateOf(course.place).bytes;
-    TRY(Ask(course, index));
-    const uint64_t after = writer_.StateOf(course.place).bytes;
+    const uint64_t before = writer_.StateOf(fetch.place).bytes;
+    TRY(FetchFrom(fetch, index));
+    const uint64_t after = writer_.StateOf(fetch.place).bytes;
     gained_bytes += after - before;
-    if (after == course.place.size) {
+    if (after == fetch.place.size) {
       preferred_ = index;
       return Ok();
     }
@@ -123,10 +123,10 @@ Status TensorFetcher::AskEveryone(Course& course, bool alone, uint64_t& gained_b
   return Ok();
 }
 
-Status TensorFetcher::Ask(Course& course, size_t peer_index) {
+Status TensorFetcher::FetchFrom(TensorFetch& fetch, size_t peer_index) {
   TRY(CheckStop());
   Peer& peer = peers_[peer_index];
-  const TensorPlace& place = course.place;
+  const TensorPlace& place = fetch.place;
   const uint64_t offset = writer_.StateOf(place).bytes;
   std::optional<Error> own_error;
   int64_t window_ns = clock_.NowNs();
@@ -145,7 +145,7 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
       own_error = written.error();
       return written;
     }
-    course.hasher.Add(piece);
+    fetch.hasher.Add(piece);
     received_bytes_ += piece.size();
     window_bytes += piece.size();
     here_bytes_ = writer_.StateOf(place).bytes;
@@ -163,8 +163,8 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
   const Status answer =
       peer.peer->FetchTensor(model_.manifest()->fingerprint, place.name, offset, take);
   if (writer_.StateOf(place).bytes > offset) {
-    if (std::ranges::find(course.senders, peer_index) == course.senders.end()) {
-      course.senders.push_back(peer_index);
+    if (std::ranges::find(fetch.senders, peer_index) == fetch.senders.end()) {
+      fetch.senders.push_back(peer_index);
     }
   }
   if (own_error) return *own_error;
@@ -175,18 +175,18 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
 
 // Finds the source of wrong bytes: the only peer that sent any, or this disk if none did. With
 // several peers it is unknown.
-void TensorFetcher::Blame(const Course& course) {
-  const std::string name = gguf::NameText(course.place.name);
-  if (course.senders.size() == 1 && !course.had_prefix) {
-    Peer& liar = peers_[course.senders.front()];
-    liar.is_liar = true;
-    liar.last_error = fmt::format("it sent a tensor {} that is not the model's", name);
+void TensorFetcher::Blame(const TensorFetch& fetch) {
+  const std::string name = gguf::NameText(fetch.place.name);
+  if (fetch.senders.size() == 1 && !fetch.had_prefix) {
+    Peer& sender = peers_[fetch.senders.front()];
+    sender.is_untrusted = true;
+    sender.last_error = fmt::format("it sent a tensor {} that is not the model's", name);
     notes_.push_back(
         fmt::format("{} sent a tensor {} that is not the model's, and is not asked any "
                     "more: its file or its memory may be damaged",
-                    liar.peer->name(), name));
+                    sender.peer->name(), name));
     log::Warn("weights from another node are wrong", {{"what", notes_.back()}});
-  } else if (course.senders.empty()) {
+  } else if (fetch.senders.empty()) {
     ++damaged_count_;
   } else {
     log::Info("weights that came from several are wrong, and are fetched again",
@@ -194,7 +194,7 @@ void TensorFetcher::Blame(const Course& course) {
   }
 }
 
-Error TensorFetcher::NobodyHas(const TensorPlace& place) const {
+Error TensorFetcher::NoPeerHas(const TensorPlace& place) const {
   std::string reasons;
   for (const Peer& peer : peers_) {
     reasons += fmt::format("; {}: {}", peer.peer->name(),

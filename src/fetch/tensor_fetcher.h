@@ -53,11 +53,11 @@ class TensorFetcher {
  private:
   struct Peer {
     std::shared_ptr<WeightPeer> peer;
-    bool is_liar = false;
+    bool is_untrusted = false;
     std::string last_error;
   };
   // The state of one tensor.
-  struct Course {
+  struct TensorFetch {
     const TensorPlace& place;
     gguf::ContentHasher hasher = {};
     bool had_prefix = false;           // some of it was already on the disk
@@ -65,14 +65,14 @@ class TensorFetcher {
   };
 
   Status FetchOne(const TensorPlace& place);
-  Status HashPrefix(Course& course);
+  Status HashPrefix(TensorFetch& fetch);
   // From any peers, in turn, until it is complete. `alone`: from a single peer.
-  Status FetchRest(Course& course, bool alone);
-  Status AskEveryone(Course& course, bool alone, uint64_t& gained_bytes);
+  Status FetchRest(TensorFetch& fetch, bool alone);
+  Status FetchFromEachPeer(TensorFetch& fetch, bool alone, uint64_t& gained_bytes);
   // Returns only this machine's errors; the peer's are recorded with the peer.
-  Status Ask(Course& course, size_t peer_index);
-  void Blame(const Course& course);
-  Error NobodyHas(const TensorPlace& place) const;
+  Status FetchFrom(TensorFetch& fetch, size_t peer_index);
+  void Blame(const TensorFetch& fetch);
+  Error NoPeerHas(const TensorPlace& place) const;
   Status CheckStop() const;
   // Sleeps, unless it is stopped.
   Status Pause();

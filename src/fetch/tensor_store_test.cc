@@ -122,7 +122,7 @@ TEST_F(TensorStoreTest, APeerThatComesAndGoesIsEnough) {
   ExpectSlice(store_.Ensure(RequestOf(kWhole, {peer})), kWhole);
 }
 
-TEST_F(TensorStoreTest, ALiarIsFoundOut) {
+TEST_F(TensorStoreTest, APeerThatSendsWrongBytesIsFound) {
   const auto liar = std::make_shared<FakePeer>(
       "liar", [](std::string_view tensor, uint64_t, std::vector<uint8_t>& piece) {
         if (tensor.starts_with("blk.1.")) piece[piece.size() / 2] ^= 1;
@@ -135,7 +135,7 @@ TEST_F(TensorStoreTest, ALiarIsFoundOut) {
   EXPECT_THAT(ensured->notes[0], HasSubstr("liar sent a tensor blk.1."));
 }
 
-TEST_F(TensorStoreTest, AllLiarsAreNamed) {
+TEST_F(TensorStoreTest, AllPeersThatSendWrongBytesAreNamed) {
   const auto lie = [](std::string_view, uint64_t, std::vector<uint8_t>& piece) {
     piece[0] ^= 1;
     return Ok();
@@ -149,7 +149,7 @@ TEST_F(TensorStoreTest, AllLiarsAreNamed) {
 
 // Its wrong bytes are mixed with another's right ones: single peers are asked until the liar is
 // found.
-TEST_F(TensorStoreTest, ALiarWhoBreaksOffIsFoundOutToo) {
+TEST_F(TensorStoreTest, APeerThatSendsWrongBytesAndDisconnectsIsFoundToo) {
   const auto liar = std::make_shared<FakePeer>(
       "liar", [](std::string_view, uint64_t offset, std::vector<uint8_t>& piece) -> Status {
         if (offset > 0) return Error(Code::kUnavailable, "gone");
@@ -174,7 +174,7 @@ TEST_F(TensorStoreTest, TooMuchAndTooLittleAreErrors) {
               kFirstLayers);
 }
 
-TEST_F(TensorStoreTest, AManifestThatLiesIsNotTaken) {
+TEST_F(TensorStoreTest, AWrongManifestIsRejected) {
   const auto liar = std::make_shared<FakePeer>("liar");
   liar->manifest = [] {
     rpc::ModelManifest manifest = SourceModel::Get().manifest();
@@ -200,7 +200,7 @@ TEST_F(TensorStoreTest, NamesOfFilesAreNoPaths) {
   EXPECT_EQ(access((ModelFolder() + "/_._.._.._escape_.x.weights").c_str(), F_OK), 0);
 }
 
-TEST_F(TensorStoreTest, StopsWhenItIsTold) {
+TEST_F(TensorStoreTest, StopsOnRequest) {
   std::stop_source stop;
   const auto peer = std::make_shared<FakePeer>(
       "a", [&](std::string_view tensor, uint64_t, std::vector<uint8_t>&) {
@@ -272,7 +272,7 @@ TEST_F(TensorStoreTest, TwoSlicesAtATime) {
   ExpectSlice(last, kLastLayers);
 }
 
-TEST_F(TensorStoreTest, DoesNotWaitForAWriterThatStandsStill) {
+TEST_F(TensorStoreTest, DoesNotWaitForAStalledWriter) {
   ASSERT_TRUE(MakeDirectories(ModelFolder()).ok());
   const FileLock other = FileLock::TryAcquire(ModelFolder() + "/lock").value();
   TensorStore hasty({.folder = store_folder(), .lock_patience_ns = 50 * kNsPerMs}, clock_);
@@ -316,7 +316,7 @@ TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
   EXPECT_EQ(peer->calls, 0);
 }
 
-TEST_F(TensorStoreTest, NothingIsLeftOfAModelThatNobodyHas) {
+TEST_F(TensorStoreTest, NothingIsLeftOfAModelThatNoPeerHas) {
   const auto refused = store_.Ensure(RequestOf(kFirstLayers, {}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kUnavailable);

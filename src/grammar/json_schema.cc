@@ -191,7 +191,7 @@ Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* ke
   if (std::string_view(key) == "oneOf" && list.size() > 1) {
     ordered_json flat = ordered_json::array();
     for (const ordered_json& one : list) flat.push_back(TRY(Flat(one, at + "/oneOf", depth + 1)));
-    const auto tells = WhatTellsApart(flat);
+    const auto tells = FindDiscriminator(flat);
     if (!tells) {
       return Refused(
           at + "/oneOf",

@@ -445,7 +445,7 @@ TEST(JsonGrammar, WaysToNameAPlace) {
 }
 
 // The member that distinguishes alternatives is required.
-TEST(JsonGrammar, AlternativesToldApartByAMember) {
+TEST(JsonGrammar, AlternativesWithADiscriminator) {
   constexpr std::string_view kShapes = R"({"oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
     "discriminator": {"propertyName": "k"},
     "$defs": {"a": {"type": "object", "properties": {"k": {"const": "a"}, "r": {"type": "number"}}},

@@ -93,7 +93,7 @@ StateId Matcher::Intern(Reached reached) {
   return id;
 }
 
-StateId Matcher::FindNext(StateId state, uint8_t byte) {
+StateId Matcher::FindMtp(StateId state, uint8_t byte) {
   // Making states may move others.
   const std::vector<StackId> from = states_[static_cast<size_t>(state)].stacks;
   if (!Spend(1 + from.size())) return kDead;

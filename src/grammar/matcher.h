@@ -32,7 +32,7 @@ class Matcher {
   StateId Next(StateId state, uint8_t byte) {
     if (state == kDead) return kDead;
     const StateId known = next_[IndexOf(state, byte)];
-    return known != kUnknown ? known : FindNext(state, byte);
+    return known != kUnknown ? known : FindMtp(state, byte);
   }
 
   // Whether there were more ways to read the text, or more work or memory, than allowed: then
@@ -96,7 +96,7 @@ class Matcher {
   StackId Rebase(StackId stack, StackId below);
   void Expand(uint32_t element, StackId rest, Reached& reached);
   StateId Intern(Reached reached);
-  StateId FindNext(StateId state, uint8_t byte);
+  StateId FindMtp(StateId state, uint8_t byte);
 
   const Grammar& grammar_;
   std::vector<Stack> stacks_;

@@ -109,7 +109,7 @@ bool Exclude(const Alternative& a, const Alternative& b) {
 }
 
 // Whether the member has different values in all of them.
-bool TellsApart(const std::string& member, const std::vector<const ordered_json*>& schemas) {
+bool Distinguishes(const std::string& member, const std::vector<const ordered_json*>& schemas) {
   std::set<std::string> seen;
   for (const ordered_json* schema : schemas) {
     const auto properties = schema->find("properties");
@@ -128,7 +128,7 @@ bool TellsApart(const std::string& member, const std::vector<const ordered_json*
 
 }  // namespace
 
-std::optional<std::string> WhatTellsApart(const ordered_json& list) {
+std::optional<std::string> FindDiscriminator(const ordered_json& list) {
   if (list.size() > kMaxAlternatives) return std::nullopt;
   std::vector<Alternative> all;
   size_t value_count = 0;
@@ -149,7 +149,7 @@ std::optional<std::string> WhatTellsApart(const ordered_json& list) {
   for (const size_t i : open) schemas.push_back(all[i].schema);
   const ordered_json members = schemas.front()->value("properties", ordered_json::object());
   for (const auto& [name, schema] : members.items()) {
-    if (TellsApart(name, schemas)) return name;
+    if (Distinguishes(name, schemas)) return name;
   }
   return std::nullopt;
 }

@@ -14,6 +14,6 @@ namespace aster::grammar {
 // Why no value that is written for one of the schemas can also be valid under another one. Empty:
 // because of their types, values or members; else the name of a member that has different values in
 // each of them, if it is there. Nothing if it is not known.
-std::optional<std::string> WhatTellsApart(const nlohmann::ordered_json& list);
+std::optional<std::string> FindDiscriminator(const nlohmann::ordered_json& list);
 
 }  // namespace aster::grammar

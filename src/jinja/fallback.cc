@@ -148,7 +148,7 @@ constexpr std::string_view kGemma3 = R"jinja(
 )jinja";
 
 // Turns of five roles between marks of their own; the family thinks before every answer, and its
-// calls have a tag for each argument. Thoughts are only kept after the last question.
+// calls have a tag for each argument. Reasoning is only kept after the last question.
 constexpr std::string_view kMiniMax = R"jinja(
 {%- macro text_of(content) -%}
   {%- if content is string -%}{{ content }}

@@ -95,7 +95,7 @@ constexpr std::string_view kDeepSeek4Parts = R"jinja(
 )jinja";
 
 // Answers and results of calls have no token of their own: the end of a question opens the answer,
-// and so do results. This comes after the system's text in between. Thoughts are only kept after
+// and so do results. This comes after the system's text in between. Reasoning is only kept after
 // the last question.
 constexpr std::string_view kDeepSeek32 = R"jinja(
 {%- macro all_tools() -%}
@@ -157,7 +157,7 @@ constexpr std::string_view kDeepSeek32 = R"jinja(
 )jinja";
 
 // Turns have no line breaks between them. Everything that users and tools say until the next answer
-// is one turn, with results in the order of their calls. Thoughts before the last question are
+// is one turn, with results in the order of their calls. Reasoning before the last question is
 // dropped, unless there are tools. The words for efforts are those of the model's training.
 constexpr std::string_view kDeepSeek4 = R"jinja(
 {%- set effort = reasoning_effort if reasoning_effort is defined else '' -%}

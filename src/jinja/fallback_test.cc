@@ -104,7 +104,7 @@ std::string RenderSource(std::string_view source, std::string_view variables) {
   return text.ok() ? *text : text.error().message();
 }
 
-TEST(ReplacementTemplate, OfDeepSeek31TellsOfToolsBehindTheSystem) {
+TEST(ReplacementTemplate, OfDeepSeek31ListsToolsAfterTheSystemMessage) {
   const auto render = [](const std::string& messages) {
     return RenderSource(ReplacementTemplate("deepseek2", kV31), R"({"bos_token": "<B>", "tools": [
         {"type": "function", "function": {"name": "add", "description": "It's \"adding\".",
@@ -290,7 +290,7 @@ constexpr std::string_view kEffort75 =
 
 std::string Render32(std::string_view variables) { return Rendered(variables, "deepseek32"); }
 
-TEST(DeepSeek32Template, ThoughtsAreShownBehindTheLastQuestion) {
+TEST(DeepSeek32Template, ReasoningIsKeptAfterTheLastQuestion) {
   const std::string messages = R"("bos_token": "<B>", "messages": [
       {"role": "system", "content": "Be kind."},
       {"role": "user", "content": "Hello"},
@@ -324,7 +324,7 @@ TEST(DeepSeek32Template, TheSystemSpeaksWhereItSpoke) {
             "<｜Assistant｜></think>");
 }
 
-TEST(DeepSeek32Template, ToolsStandBehindWhatTheSystemSaysFirst) {
+TEST(DeepSeek32Template, ToolsFollowTheFirstSystemMessage) {
   const std::string text = Render32(R"({"response_format": {"type": "object"},
       "tools": [{"type": "function", "function": {"name": "add", "parameters": {}}},
                 {"type": "function", "function": {"name": "sub"}}],
@@ -416,7 +416,7 @@ TEST(DeepSeek41Template, EffortsAreNumbers) {
   }
 }
 
-TEST(DeepSeek41Template, ThoughtsAreShownBehindTheLastQuestionOrBesideTools) {
+TEST(DeepSeek41Template, ReasoningIsKeptAfterTheLastQuestionOrWithTools) {
   const std::string messages = R"("enable_thinking": true, "messages": [
       {"role": "system", "content": "Be kind."},
       {"role": "user", "content": "Hello"},

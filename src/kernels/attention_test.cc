@@ -372,7 +372,7 @@ TEST_P(AttentionTest, WhatOnlyLaterQueriesSeeDoesNotReachEarlierOnes) {
   }
 }
 
-TEST_P(AttentionTest, PagesThatNobodySeesMayBeAbsent) {
+TEST_P(AttentionTest, UnseenPagesMayBeAbsent) {
   const Problem problem = MakeProblem(KvType::kF16, 16, 16, 1000, Causal(1000, 13, 1, 100, 4), 5);
   const auto store = Fill(problem, table_);
   Prepared prepared = Prepare(problem, table_, *store);

@@ -109,9 +109,10 @@ void EncodeBytes(const float* values, int size, int group, uint8_t* row) {
 }
 
 void EncodeF8(const LatentFormat& format, const float* values, uint8_t* row) {
-  EncodeBytes(values, format.still, kF8Group, row);
-  const size_t packed = static_cast<size_t>(format.still) + GroupCount(format.still, kF8Group);
-  EncodeHalves(values + format.still, format.dim - format.still, row + packed);
+  EncodeBytes(values, format.unrotated, kF8Group, row);
+  const size_t packed =
+      static_cast<size_t>(format.unrotated) + GroupCount(format.unrotated, kF8Group);
+  EncodeHalves(values + format.unrotated, format.dim - format.unrotated, row + packed);
 }
 
 // Elements i and i + 16 of a group share a byte, the first in the low half.
@@ -165,12 +166,12 @@ void EncodeF4Scaled(const LatentFormat& format, const float* values, uint8_t* ro
 
 size_t LatentRowBytes(const LatentFormat& format) {
   const auto dim = static_cast<size_t>(format.dim);
-  const auto still = static_cast<size_t>(format.still);
+  const auto unrotated = static_cast<size_t>(format.unrotated);
   switch (format.type) {
     case LatentRows::kF16:
       return 2 * dim;
     case LatentRows::kF8:
-      return still + GroupCount(format.still, kF8Group) + 2 * (dim - still);
+      return unrotated + GroupCount(format.unrotated, kF8Group) + 2 * (dim - unrotated);
     case LatentRows::kF4:
       return dim / 2 + GroupCount(format.dim, kF4Group);
     case LatentRows::kF8Fine:

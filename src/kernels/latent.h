@@ -45,8 +45,8 @@ inline constexpr int kF4ScaledGroup = 16;
 
 struct LatentFormat {
   LatentRows type;
-  int32_t dim;    // elements; a multiple of 16, for kF4 and kF4Scaled of 32
-  int32_t still;  // elements before those with RoPE; a multiple of 16
+  int32_t dim;        // elements; a multiple of 16, for kF4 and kF4Scaled of 32
+  int32_t unrotated;  // elements before those with RoPE; a multiple of 16
 };
 
 size_t LatentRowBytes(const LatentFormat& format);

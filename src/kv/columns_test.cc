@@ -55,7 +55,7 @@ class ColumnsTest : public testing::Test {
   const Layout layout_ = LayoutOf(kCount);
   const LayerRange all_ = layout_.all_layers();
   std::vector<int32_t> tokens_;
-  Twin source_{layout_, pool_, all_};
+  CheckedTable source_{layout_, pool_, all_};
   std::vector<uint8_t> whole_;
 };
 
@@ -75,7 +75,7 @@ TEST_F(ColumnsTest, PartsOfAllMachinesMakeWholeRows) {
     const auto joined = Join(parts).value();
     EXPECT_TRUE(std::ranges::equal(ParseKvChunk(joined)->blocks, ParseKvChunk(whole_)->blocks));
     Pool other(uint64_t{1} << 24);
-    Twin target(layout_, other, all_);
+    CheckedTable target(layout_, other, all_);
     ASSERT_TRUE(Import(target.table(), joined).ok());
     target.TakeLengths(tokens_);
     target.Verify();
@@ -94,7 +94,7 @@ TEST_F(ColumnsTest, ACutChunkHasTheSameRows) {
   EXPECT_EQ(ThroughPart(less, cut), ThroughPart(less, whole_));
 }
 
-TEST_F(ColumnsTest, MissingColumnsAreSaid) {
+TEST_F(ColumnsTest, MissingColumnsAreReported) {
   const auto first = ThroughPart(Part(0, 2), whole_), last = ThroughPart(Part(2, 4), whole_);
   Pool other(uint64_t{1} << 24);
   PageTable target(layout_, other, all_);

@@ -95,11 +95,11 @@ std::vector<uint8_t> TakeKvChunk(const PageTable& table, std::span<const int32_t
 
 void Run(const Layout& layout, ByteReader& in) {
   Pool pool(40 * kPageAlignment);
-  Twin twin(layout, pool, layout.all_layers());
+  CheckedTable checked(layout, pool, layout.all_layers());
   const std::vector<int32_t> known(Take<uint8_t>(in) % 40, 1);
-  if (!twin.Compute(layout.all_layers(), known)) return;
+  if (!checked.Compute(layout.all_layers(), known)) return;
   for (int i = 0; i < 3; ++i) {
-    PageTable& table = twin.table();
+    PageTable& table = checked.table();
     const uint32_t before = table.length();
     const std::vector<int32_t> tokens(table.history().tokens().begin(),
                                       table.history().tokens().end());
@@ -110,8 +110,8 @@ void Run(const Layout& layout, ByteReader& in) {
     CHECK(status.ok() || !status.error().message().empty());
   }
   // After any chunk, the table can continue and go back.
-  if (twin.table().Reserve(20).ok()) twin.table().Advance(std::vector<int32_t>(20, 3));
-  twin.table().Truncate(Take<uint8_t>(in) % 64);
+  if (checked.table().Reserve(20).ok()) checked.table().Advance(std::vector<int32_t>(20, 3));
+  checked.table().Truncate(Take<uint8_t>(in) % 64);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ void CheckNeeds(const StreamChoice& choice) {
     for (uint32_t index = 0; index < 14; ++index) {
       uint32_t first = page_rows;
       for (uint32_t row = page_rows; row-- > 0;) {
-        if (Twin::Reads(stream, index * page_rows + row, length)) first = row;
+        if (CheckedTable::Reads(stream, index * page_rows + row, length)) first = row;
       }
       const auto where = [&] {
         return testing::Message() << "stride " << choice.stride << " window " << choice.window
@@ -141,18 +141,18 @@ TEST(Layout, DescribesItself) {
 }
 
 // The bound that admission uses always holds, and is not much too high.
-TEST(Layout, TablesStayWithinTheBytesThatAreForeseen) {
+TEST(Layout, TablesStayWithinThePlannedBytes) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     const Layout layout = make();
     for (const uint32_t chunk : {1u, 7u, 16u, 33u}) {
       Pool pool(uint64_t{16} << 20);
-      Twin twin(layout, pool, layout.all_layers());
-      while (twin.length() < 300) {
-        ASSERT_TRUE(twin.table().Reserve(chunk).ok());
-        const uint64_t most = layout.BytesFor(layout.all_layers(), twin.length() + chunk, chunk);
-        EXPECT_LE(twin.table().HeldBytes(), most);
-        EXPECT_GE(twin.table().HeldBytes() * 2, most);
-        ASSERT_TRUE(twin.Compute(layout.all_layers(), std::vector<int32_t>(chunk, 1)));
+      CheckedTable checked(layout, pool, layout.all_layers());
+      while (checked.length() < 300) {
+        ASSERT_TRUE(checked.table().Reserve(chunk).ok());
+        const uint64_t most = layout.BytesFor(layout.all_layers(), checked.length() + chunk, chunk);
+        EXPECT_LE(checked.table().HeldBytes(), most);
+        EXPECT_GE(checked.table().HeldBytes() * 2, most);
+        ASSERT_TRUE(checked.Compute(layout.all_layers(), std::vector<int32_t>(chunk, 1)));
       }
     }
   }

@@ -40,7 +40,7 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
   std::swap(first_chain_, other.first_chain_);
   std::swap(chains_, other.chains_);
   std::swap(lengths_, other.lengths_);
-  std::swap(unkept_, other.unkept_);
+  std::swap(unstored_, other.unstored_);
   return *this;
 }
 
@@ -209,7 +209,7 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
 void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) {
   // Begins with pages that the store refused before: its memory for writing may be free by now.
   if (store() == nullptr) return;
-  if (unkept_ && unkept_->layers == layers) begin = std::min(begin, unkept_->begin);
+  if (unstored_ && unstored_->layers == layers) begin = std::min(begin, unstored_->begin);
   const uint32_t page_positions = layout_->page_positions();
   // After the first page that is refused now, earlier refused pages are not offered again: the
   // store has no room.
@@ -218,7 +218,7 @@ void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) 
     if (unkept < end && WasRefused(layers, index)) continue;
     if (!Offer(layers, index)) unkept = std::min(unkept, index * page_positions);
   }
-  unkept_ = {layers, unkept};
+  unstored_ = {layers, unkept};
 }
 
 bool PageTable::WasRefused(LayerRange layers, uint32_t index) const {
@@ -556,7 +556,7 @@ uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
   }
   for (Adopted& one : adopted) Chain(one.layer, one.stream)[one.index] = std::move(one.page);
   // The store may not have the pages that came from memory: they are offered next time.
-  unkept_ = {layers_, 0};
+  unstored_ = {layers_, 0};
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     if (Length(layer) < end) JumpTo(layer, end, end);
   }

@@ -148,7 +148,7 @@ class PageTable {
   bool Offer(LayerRange layers, uint32_t index);
 
   // From which position on pages were not offered to the store, or refused by it.
-  struct Unkept {
+  struct Unstored {
     LayerRange layers;
     uint32_t begin;
   };
@@ -160,7 +160,7 @@ class PageTable {
   std::vector<uint32_t> first_chain_;  // [layers]
   std::vector<PageChain> chains_;      // streams of the first layer, of the second…
   std::vector<uint32_t> lengths_;      // [layers] positions held
-  std::optional<Unkept> unkept_;
+  std::optional<Unstored> unstored_;
 };
 
 }  // namespace aster::kv

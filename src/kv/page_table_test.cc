@@ -19,18 +19,18 @@ std::vector<int32_t> Tokens(size_t count, int32_t first = 100) {
 }
 
 // A sequence of `tokens` computed in one go.
-Twin Computed(const Layout& layout, Pool& pool, const std::vector<int32_t>& tokens) {
-  Twin twin(layout, pool, layout.all_layers());
-  CHECK(twin.Compute(layout.all_layers(), tokens));
-  return twin;
+CheckedTable Computed(const Layout& layout, Pool& pool, const std::vector<int32_t>& tokens) {
+  CheckedTable checked(layout, pool, layout.all_layers());
+  CHECK(checked.Compute(layout.all_layers(), tokens));
+  return checked;
 }
 
 TEST(PageTable, ForksShareEveryPageUntilOneWrites) {
   const Layout layout = PlainLayout();  // 16 positions a page, 3 layers
   Pool pool(kPlenty);
-  Twin first = Computed(layout, pool, Tokens(40));
+  CheckedTable first = Computed(layout, pool, Tokens(40));
   EXPECT_EQ(pool.usage().held_bytes, 9 * kPageAlignment);
-  Twin second(first);
+  CheckedTable second(first);
   EXPECT_EQ(pool.usage().held_bytes, 9 * kPageAlignment);
   EXPECT_EQ(second.table().Page(1, 2), first.table().Page(1, 2));
   ASSERT_TRUE(second.Compute(layout.all_layers(), {1}));
@@ -47,15 +47,15 @@ TEST(PageTable, ForksShareEveryPageUntilOneWrites) {
 TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
-  Twin first = Computed(layout, pool, Tokens(32));
-  Twin second(first);
+  CheckedTable first = Computed(layout, pool, Tokens(32));
+  CheckedTable second(first);
   second.Truncate(20);
   ASSERT_TRUE(second.Compute(layout.all_layers(), {1, 2, 3}));
   first.Verify();
   second.Verify();
   first.Truncate(30);
   ASSERT_TRUE(first.Compute(layout.all_layers(), {4}));
-  Twin third(layout, pool, layout.all_layers());
+  CheckedTable third(layout, pool, layout.all_layers());
   third.Adopt(Tokens(32));
   EXPECT_EQ(third.length(), 16u);  // no table has the second page as it was
   third.Verify();
@@ -119,7 +119,7 @@ TEST(PageTable, DraftsReachTheStoreOnlyWhenAccepted) {
   EXPECT_EQ(store.kept()[1].second, Tokens(16, tokens[16]));
 }
 
-TEST(PageTable, WhatTheStoreHadNoRoomForIsOfferedAgain) {
+TEST(PageTable, PagesRefusedByTheStoreAreOfferedAgain) {
   const Layout layout = PlainLayout();
   CountingStore store;
   Pool pool(kPlenty, &store);
@@ -173,39 +173,39 @@ TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
   {
-    const Twin gone = Computed(layout, pool, Tokens(47));
+    const CheckedTable gone = Computed(layout, pool, Tokens(47));
   }
   EXPECT_EQ(pool.usage().held_bytes, 0u);
   EXPECT_EQ(pool.usage().cached_bytes, 6 * kPageAlignment);
-  Twin twin(layout, pool, layout.all_layers());
-  twin.Adopt(Tokens(15));
-  EXPECT_EQ(twin.length(), 0u);
+  CheckedTable checked(layout, pool, layout.all_layers());
+  checked.Adopt(Tokens(15));
+  EXPECT_EQ(checked.length(), 0u);
   std::vector<int32_t> wanted = Tokens(47);
   wanted[40] = 5;
-  twin.Adopt(wanted);
-  EXPECT_EQ(twin.length(), 32u);
-  twin.Verify();
+  checked.Adopt(wanted);
+  EXPECT_EQ(checked.length(), 32u);
+  checked.Verify();
   // A sequence also adopts from the middle of a page, which is replaced, but not along another
   // history.
-  twin.Truncate(20);
-  twin.Adopt(Tokens(47));
-  EXPECT_EQ(twin.length(), 32u);
-  twin.Truncate(20);
+  checked.Truncate(20);
+  checked.Adopt(Tokens(47));
+  EXPECT_EQ(checked.length(), 32u);
+  checked.Truncate(20);
   std::vector<int32_t> other = Tokens(47);
   other[3] = 5;
-  twin.Adopt(other);
-  EXPECT_EQ(twin.length(), 20u);
-  twin.Verify();
+  checked.Adopt(other);
+  EXPECT_EQ(checked.length(), 20u);
+  checked.Verify();
 }
 
 // Without its sinks, a window is not adopted.
 TEST(PageTable, AdoptsNoWindowWithoutItsSinks) {
   const Layout layout = WindowLayout();
   Pool pool(kPlenty);
-  Twin first = Computed(layout, pool, Tokens(40));
+  CheckedTable first = Computed(layout, pool, Tokens(40));
   first.Truncate(7);
   ASSERT_TRUE(first.Compute(layout.all_layers(), {1}));  // the page of the sinks is another now
-  Twin second(layout, pool, layout.all_layers());
+  CheckedTable second(layout, pool, layout.all_layers());
   second.Adopt(Tokens(40));
   EXPECT_EQ(second.length(), 0u);
   second.Verify();
@@ -215,8 +215,8 @@ TEST(PageTable, AdoptsNoWindowWithoutItsSinks) {
 TEST(PageTable, EqualPagesBecomeOne) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
-  Twin first = Computed(layout, pool, Tokens(32));
-  Twin second = Computed(layout, pool, Tokens(32));
+  CheckedTable first = Computed(layout, pool, Tokens(32));
+  CheckedTable second = Computed(layout, pool, Tokens(32));
   EXPECT_EQ(pool.usage().held_bytes, 6 * kPageAlignment);
   second.Verify();
 }
@@ -225,8 +225,8 @@ TEST(PageTable, OtherModelsShareNothing) {
   const Layout layout = PlainLayout();
   const Layout other = MakeLayout(16, 0, {{{.transposed = true}}, {{}}, {{.row_bytes = 3}}}, 2);
   Pool pool(kPlenty);
-  const Twin first = Computed(layout, pool, Tokens(32));
-  Twin second(other, pool, other.all_layers());
+  const CheckedTable first = Computed(layout, pool, Tokens(32));
+  CheckedTable second(other, pool, other.all_layers());
   second.Adopt(Tokens(32));
   EXPECT_EQ(second.length(), 0u);
 }
@@ -236,42 +236,42 @@ TEST(PageTable, EvictionTakesTheLastPagesFirst) {
   const Layout layout = MakeLayout(16, 0, {{{}}, {{}}});
   Pool pool(8 * kPageAlignment);
   {
-    const Twin gone = Computed(layout, pool, Tokens(64));
+    const CheckedTable gone = Computed(layout, pool, Tokens(64));
   }
   {
-    const Twin other = Computed(layout, pool, Tokens(16, 5000));
+    const CheckedTable other = Computed(layout, pool, Tokens(16, 5000));
   }
-  Twin twin(layout, pool, layout.all_layers());
-  twin.Adopt(Tokens(64));
-  EXPECT_EQ(twin.length(), 48u);
-  twin.Verify();
+  CheckedTable checked(layout, pool, layout.all_layers());
+  checked.Adopt(Tokens(64));
+  EXPECT_EQ(checked.length(), 48u);
+  checked.Verify();
 }
 
 TEST(PageTable, ReserveFailsWithoutChangeAndSaysWhatIsMissing) {
   const Layout layout = MakeLayout(16, 0, {{{}}, {{}}});
   Pool pool(6 * kPageAlignment);
-  Twin twin = Computed(layout, pool, Tokens(40));
-  const Status status = twin.table().Reserve(30);
+  CheckedTable checked = Computed(layout, pool, Tokens(40));
+  const Status status = checked.table().Reserve(30);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
   EXPECT_EQ(status.error().message(),
             "the KV cache needs 16.0 KiB for 30 more positions after 40, and 0 B of 24.0 KiB are "
             "free: allow more memory");
-  twin.Verify();
-  EXPECT_TRUE(twin.Compute(layout.all_layers(), Tokens(8)));
-  twin.Verify();
-  EXPECT_EQ(twin.table().Reserve(kMaxPositions).error().code(), Code::kInvalidArgument);
+  checked.Verify();
+  EXPECT_TRUE(checked.Compute(layout.all_layers(), Tokens(8)));
+  checked.Verify();
+  EXPECT_EQ(checked.table().Reserve(kMaxPositions).error().code(), Code::kInvalidArgument);
 }
 
 TEST(PageTable, WhatWasReservedTooMuchIsGivenBack) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
-  Twin twin = Computed(layout, pool, Tokens(10));
-  ASSERT_TRUE(twin.table().Reserve(100).ok());
-  EXPECT_EQ(twin.table().HeldBytes(), 7 * 3 * kPageAlignment);
-  ASSERT_TRUE(twin.table().Reserve(1).ok());
-  EXPECT_EQ(twin.table().HeldBytes(), 3 * kPageAlignment);
-  twin.Verify();
+  CheckedTable checked = Computed(layout, pool, Tokens(10));
+  ASSERT_TRUE(checked.table().Reserve(100).ok());
+  EXPECT_EQ(checked.table().HeldBytes(), 7 * 3 * kPageAlignment);
+  ASSERT_TRUE(checked.table().Reserve(1).ok());
+  EXPECT_EQ(checked.table().HeldBytes(), 3 * kPageAlignment);
+  checked.Verify();
 }
 
 // The first stream can go back to position 97, the second only to 24. The first, which has fewer
@@ -283,17 +283,17 @@ TEST(PageTable, RewindsToALengthThatEveryStreamHolds) {
     const Layout layout = of_one_layer ? MakeLayout(8, 0, {{first, second}, {{}}})
                                        : MakeLayout(8, 0, {{first}, {second}, {{}}});
     Pool pool(kPlenty);
-    Twin twin = Computed(layout, pool, Tokens(100));
-    EXPECT_EQ(twin.table().Truncate(97), 16u);
-    twin.TakeLengths(Tokens(100));
-    twin.Verify();
+    CheckedTable checked = Computed(layout, pool, Tokens(100));
+    EXPECT_EQ(checked.table().Truncate(97), 16u);
+    checked.TakeLengths(Tokens(100));
+    checked.Verify();
     // The same happens when another computation rewinds them.
     const uint32_t last = layout.layer_count() - 1;
-    ASSERT_TRUE(twin.Compute({0, last}, Tokens(84, 116)));
-    ASSERT_TRUE(twin.Compute({last, last + 1}, Tokens(81, 116)));
-    ASSERT_TRUE(twin.Compute({last, last + 1}, {1}));
-    EXPECT_EQ(twin.table().length({0, last}), of_one_layer ? 16u : 24u);
-    twin.Verify();
+    ASSERT_TRUE(checked.Compute({0, last}, Tokens(84, 116)));
+    ASSERT_TRUE(checked.Compute({last, last + 1}, Tokens(81, 116)));
+    ASSERT_TRUE(checked.Compute({last, last + 1}, {1}));
+    EXPECT_EQ(checked.table().length({0, last}), of_one_layer ? 16u : 24u);
+    checked.Verify();
   }
 }
 
@@ -302,41 +302,41 @@ TEST(PageTable, RewindsToALengthThatEveryStreamHolds) {
 TEST(PageTable, WindowsHoldConstantMemory) {
   const Layout layout = WindowLayout();
   Pool pool(kPlenty);
-  Twin twin(layout, pool, layout.all_layers());
+  CheckedTable checked(layout, pool, layout.all_layers());
   uint64_t most_bytes = 0;
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(twin.Compute(layout.all_layers(), {i}));
+    ASSERT_TRUE(checked.Compute(layout.all_layers(), {i}));
     if (i <= 100) most_bytes = std::max(most_bytes, pool.usage().held_bytes);
     ASSERT_LE(pool.usage().held_bytes, most_bytes) << i;
   }
-  twin.Verify();
-  EXPECT_TRUE(twin.table().Page(0, 0));
-  EXPECT_FALSE(twin.table().Page(0, 1));
+  checked.Verify();
+  EXPECT_TRUE(checked.table().Page(0, 0));
+  EXPECT_FALSE(checked.table().Page(0, 1));
 }
 
 // Whatever the chunks were, the rows for the next computation are the same.
 TEST(PageTable, RewindsWithinTheSlackAndSaysHowFarOtherwise) {
   const Layout layout = MakeLayout(8, 5, {{{.window = 20, .sinks = 3}}, {{}}});
   Pool pool(kPlenty);
-  Twin twin = Computed(layout, pool, Tokens(100));
-  Twin fork(twin);
+  CheckedTable checked = Computed(layout, pool, Tokens(100));
+  CheckedTable fork(checked);
   EXPECT_EQ(fork.table().Truncate(95), 95u);
   // Rows of the window of position 60 are gone; those of the page with the sinks are all there.
-  EXPECT_EQ(twin.table().Truncate(60), 8u);
-  EXPECT_EQ(twin.table().history().length(), 8u);
-  EXPECT_EQ(twin.table().Truncate(0), 0u);
+  EXPECT_EQ(checked.table().Truncate(60), 8u);
+  EXPECT_EQ(checked.table().history().length(), 8u);
+  EXPECT_EQ(checked.table().Truncate(0), 0u);
 }
 
 // Pages that slid out use only free memory: two sequences can run for any time in the memory that
 // two of them hold, while a third one adopts their pages.
-TEST(PageTable, WhatSlidOutIsFreedFirst) {
+TEST(PageTable, PagesBeforeAWindowAreFreedFirst) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
     const Layout layout = make();
     constexpr uint32_t kLength = 600;
     constexpr uint32_t kChunk = 5;
     Pool pool(2 * layout.BytesFor(layout.all_layers(), kLength, kChunk));
-    Twin first(layout, pool, layout.all_layers());
-    Twin second(layout, pool, layout.all_layers());
+    CheckedTable first(layout, pool, layout.all_layers());
+    CheckedTable second(layout, pool, layout.all_layers());
     for (uint32_t done = 0; done < kLength; done += kChunk) {
       const auto number = static_cast<int32_t>(done);
       ASSERT_TRUE(first.Compute(layout.all_layers(), Tokens(kChunk, number)));
@@ -344,7 +344,7 @@ TEST(PageTable, WhatSlidOutIsFreedFirst) {
       first.Verify();
       second.Verify();
       if (done % 50 != 0) continue;
-      Twin third(layout, pool, layout.all_layers());
+      CheckedTable third(layout, pool, layout.all_layers());
       third.Adopt(Tokens(done, 0));
       third.Verify();
     }
@@ -354,25 +354,25 @@ TEST(PageTable, WhatSlidOutIsFreedFirst) {
 
 // A sequence that goes back beyond the slack, or has the same prefix, continues from the last page
 // boundary.
-TEST(PageTable, WhatSlidOutIsFoundAgain) {
+TEST(PageTable, PagesBeforeAWindowAreFoundAgain) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     const Layout layout = make();
     const uint32_t page = layout.page_positions();
     Pool pool(kPlenty);
     const std::vector<int32_t> tokens = Tokens(200);
-    Twin twin(layout, pool, layout.all_layers());
+    CheckedTable checked(layout, pool, layout.all_layers());
     for (size_t done = 0; done < tokens.size(); done += 20) {
       const auto begin = tokens.begin() + static_cast<ptrdiff_t>(done);
-      ASSERT_TRUE(twin.Compute(layout.all_layers(), {begin, begin + 20}));
+      ASSERT_TRUE(checked.Compute(layout.all_layers(), {begin, begin + 20}));
     }
     for (uint32_t length = 200; length-- > 0;) {
       const std::vector<int32_t> wanted(tokens.begin(), tokens.begin() + length);
-      Twin back(twin);
+      CheckedTable back(checked);
       back.Truncate(length);
       back.Adopt(wanted);
       EXPECT_GE(back.length(), length / page * page);
       back.Verify();
-      Twin other(layout, pool, layout.all_layers());
+      CheckedTable other(layout, pool, layout.all_layers());
       other.Adopt(wanted);
       EXPECT_EQ(other.length(), length / page * page);
       other.Verify();
@@ -386,10 +386,10 @@ TEST(PageTable, WhatSlidOutIsFoundAgain) {
 TEST(PageTable, RowsOfNoUseAreNotKept) {
   const Layout layout = MakeLayout(16, 0, {{{.window = 16, .read_every = 16}}});
   Pool pool(kPlenty);
-  Twin twin = Computed(layout, pool, Tokens(200));
+  CheckedTable checked = Computed(layout, pool, Tokens(200));
   EXPECT_EQ(pool.usage().cached_bytes, 0u);
   EXPECT_LE(pool.usage().held_bytes, kPageAlignment);
-  Twin other(layout, pool, layout.all_layers());
+  CheckedTable other(layout, pool, layout.all_layers());
   other.Adopt(Tokens(100));  // nothing is needed there
   EXPECT_EQ(other.length(), 96u);
   other.Verify();
@@ -399,49 +399,49 @@ TEST(PageTable, RowsOfNoUseAreNotKept) {
 TEST(PageTable, LayersAdvanceOnTheirOwn) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
-  Twin twin(layout, pool, layout.all_layers());
-  ASSERT_TRUE(twin.Compute({1, 3}, Tokens(40)));
-  EXPECT_EQ(twin.table().length(), 0u);
-  EXPECT_EQ(twin.table().length({1, 3}), 40u);
-  ASSERT_TRUE(twin.Compute({0, 1}, Tokens(30)));
-  EXPECT_EQ(twin.table().length(), 30u);
-  twin.Verify();
+  CheckedTable checked(layout, pool, layout.all_layers());
+  ASSERT_TRUE(checked.Compute({1, 3}, Tokens(40)));
+  EXPECT_EQ(checked.table().length(), 0u);
+  EXPECT_EQ(checked.table().length({1, 3}), 40u);
+  ASSERT_TRUE(checked.Compute({0, 1}, Tokens(30)));
+  EXPECT_EQ(checked.table().length(), 30u);
+  checked.Verify();
   // A computation with other tokens replaces those of other layers.
-  ASSERT_TRUE(twin.Compute({0, 1}, {130, 131, 7}));
-  EXPECT_EQ(twin.table().length({0, 1}), 33u);
-  EXPECT_EQ(twin.table().length({1, 3}), 32u);
-  twin.Verify();
-  ASSERT_TRUE(twin.Compute(layout.all_layers(), {7, 8}));
-  EXPECT_EQ(twin.table().length(), 34u);
-  twin.Verify();
+  ASSERT_TRUE(checked.Compute({0, 1}, {130, 131, 7}));
+  EXPECT_EQ(checked.table().length({0, 1}), 33u);
+  EXPECT_EQ(checked.table().length({1, 3}), 32u);
+  checked.Verify();
+  ASSERT_TRUE(checked.Compute(layout.all_layers(), {7, 8}));
+  EXPECT_EQ(checked.table().length(), 34u);
+  checked.Verify();
 }
 
 TEST(PageTable, LayersAheadThatCannotGoBackAreNamed) {
   const Layout layout = MakeLayout(8, 0, {{{}}, {{.window = 9}}});
   Pool pool(kPlenty);
-  Twin twin(layout, pool, layout.all_layers());
-  ASSERT_TRUE(twin.Compute({1, 2}, Tokens(80)));
-  ASSERT_TRUE(twin.Compute({0, 1}, Tokens(40)));
-  const Status status = twin.table().Reserve(1);
+  CheckedTable checked(layout, pool, layout.all_layers());
+  ASSERT_TRUE(checked.Compute({1, 2}, Tokens(80)));
+  ASSERT_TRUE(checked.Compute({0, 1}, Tokens(40)));
+  const Status status = checked.table().Reserve(1);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kFailedPrecondition);
   EXPECT_EQ(status.error().message(),
             "layer 1 is at position 80 and cannot go back to 40, only to 0");
-  EXPECT_EQ(twin.table().Truncate(40), 0u);
+  EXPECT_EQ(checked.table().Truncate(40), 0u);
 }
 
 TEST(PageTable, MovesWithItsPages) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
-  Twin twin = Computed(layout, pool, Tokens(40));
-  Twin moved(std::move(twin));
+  CheckedTable checked = Computed(layout, pool, Tokens(40));
+  CheckedTable moved(std::move(checked));
   moved.Verify();
-  Twin other = Computed(layout, pool, Tokens(5));
+  CheckedTable other = Computed(layout, pool, Tokens(5));
   other = std::move(moved);
   other.Verify();
   EXPECT_EQ(other.length(), 40u);
   // A slice of a model has only its own layers.
-  Twin slice(layout, pool, {1, 2});
+  CheckedTable slice(layout, pool, {1, 2});
   ASSERT_TRUE(slice.Compute({1, 2}, Tokens(20)));
   EXPECT_EQ(slice.table().Page(1, 0), other.table().Page(1, 0));
   slice.Verify();

@@ -53,7 +53,7 @@ TEST(Pool, SaysWhatIsMissing) {
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
-TEST(Pool, TakesItsWholeBudgetAtOnceWhereItIsToldTo) {
+TEST(Pool, TakesItsWholeBudgetAtOnceOnRequest) {
   Pool pool(64 * kPage);
   pool.TakeNow(std::vector<size_t>{kPage, 3 * kPage, kPage, 5});
   EXPECT_EQ(pool.usage().held_bytes, 0u);
@@ -174,7 +174,7 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
 }
 
 // Slid-out pages are evicted before other cached ones; of each kind, the one unused for longest.
-TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
+TEST(Pool, PagesBeforeAWindowAreEvictedFirst) {
   Pool pool(4 * kPage);
   Published(pool, 1);
   for (const uint64_t number : {2, 3, 4}) {
@@ -197,7 +197,7 @@ TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
   EXPECT_TRUE(pool.Allocate(kPage).ok());
 }
 
-TEST(Pool, WhatOthersReferToIsNotLetGo) {
+TEST(Pool, ReferencedPagesAreNotEvicted) {
   Pool pool(4 * kPage);
   {
     PageRef page = Published(pool, 1);

@@ -70,18 +70,18 @@ class Transfer : public testing::Test {
   Pool there_{kPlentyOfBytes};
   std::optional<Layout> layout_;
   LayerRange all_;
-  std::optional<Twin> source_;
-  std::optional<Twin> target_;
+  std::optional<CheckedTable> source_;
+  std::optional<CheckedTable> target_;
   std::vector<int32_t> tokens_;
 };
 
-TEST_F(Transfer, WhatArrivesIsWhatLeft) {
+TEST_F(Transfer, ImportedRowsAreTheExportedOnes) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     for (const uint32_t cut : {0u, 1u, 15u, 16u, 40u, 77u}) {
       target_.reset();
       source_.reset();
       Start(make(), 77);
-      Twin past(*layout_, here_, all_);  // the source as it was at the cut
+      CheckedTable past(*layout_, here_, all_);  // the source as it was at the cut
       ASSERT_TRUE(past.Compute(all_, {tokens_.begin(), tokens_.begin() + cut}));
       ASSERT_TRUE(Take(ExportBytes(past.table(), all_, 0, cut)).ok());
       EXPECT_EQ(target_->length(), cut);
@@ -111,7 +111,7 @@ TEST_F(Transfer, LayersArriveOneByOne) {
 TEST_F(Transfer, TakesOnlyWhatIsNew) {
   Start(PlainLayout(), 70);
   ASSERT_TRUE(Take(Exported(0, 50)).ok());
-  const Twin fork(*target_);
+  const CheckedTable fork(*target_);
   ASSERT_TRUE(Take(Exported(10, 70)).ok());
   EXPECT_EQ(target_->table().Page(0, 2), fork.table().Page(0, 2));
   EXPECT_NE(target_->table().Page(0, 3), fork.table().Page(0, 3));
@@ -125,7 +125,7 @@ TEST_F(Transfer, TakesOnlyWhatIsNew) {
 TEST_F(Transfer, ArrivedPagesArePublished) {
   Start(CompressedLayout(), 70);
   ASSERT_TRUE(Take(Exported(0, 70)).ok());
-  Twin other(*layout_, there_, all_);
+  CheckedTable other(*layout_, there_, all_);
   other.Adopt(tokens_);
   EXPECT_EQ(other.length(), 64u);
   other.Verify();
@@ -136,7 +136,7 @@ TEST_F(Transfer, RefusesWhatDoesNotContinueTheHistory) {
   ASSERT_TRUE(Take(Exported(0, 40)).ok());
   EXPECT_EQ(Refusal(Exported(41, 70)),
             "the rows begin at position 41, those from 40 on are missing");
-  Twin other(*layout_, here_, all_);
+  CheckedTable other(*layout_, here_, all_);
   std::vector<int32_t> tokens = tokens_;
   tokens[20] = 7;
   ASSERT_TRUE(other.Compute(all_, tokens));
@@ -152,9 +152,9 @@ TEST_F(Transfer, RefusesOtherModelsAndLayers) {
   Start(PlainLayout(), 20);
   const Layout other = MakeLayout(16, 0, {{{}}, {{}}}, 77);
   Pool pool(kPlentyOfBytes);
-  Twin twin(other, pool, other.all_layers());
-  ASSERT_TRUE(twin.Compute(other.all_layers(), TokensOfText(5)));
-  EXPECT_EQ(Refusal(ExportBytes(twin.table(), other.all_layers(), 0, 5)),
+  CheckedTable checked(other, pool, other.all_layers());
+  ASSERT_TRUE(checked.Compute(other.all_layers(), TokensOfText(5)));
+  EXPECT_EQ(Refusal(ExportBytes(checked.table(), other.all_layers(), 0, 5)),
             "these rows are of another model or layout (model 00000000, pages of 16; layers 0 to "
             "1: bytes); here is model 00000000, pages of 16; layer 0: bytes, transposed; layers 1 "
             "to 2: bytes");
@@ -222,7 +222,7 @@ TEST_F(Transfer, RowsOfAnotherHistoryAreNotTaken) {
   Start(MakeLayout(16, 0, {{{}}}), 16);
   std::vector<int32_t> tokens = tokens_;
   tokens[3] = 7;
-  Twin other(*layout_, here_, all_);
+  CheckedTable other(*layout_, here_, all_);
   ASSERT_TRUE(other.Compute(all_, tokens));
   std::vector<uint8_t> chunk = Exported(0, 16);
   const std::vector<uint8_t> foreign = ExportBytes(other.table(), all_, 0, 16);
@@ -239,7 +239,7 @@ TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
     source_.reset();
     Start(make(), 90);
     for (const uint32_t begin : {0u, 21u, 75u}) {
-      Twin past(*layout_, here_, all_);
+      CheckedTable past(*layout_, here_, all_);
       ASSERT_TRUE(past.Compute(all_, {tokens_.begin(), tokens_.begin() + begin}));
       const std::vector<uint8_t> past_chunk = ExportBytes(past.table(), all_, 0, begin);
       const std::vector<uint8_t> chunk = Exported(begin, 90);
@@ -264,10 +264,10 @@ TEST_F(Transfer, DamageAtTheEndKeepsTheWindowBeforeIt) {
   EXPECT_EQ(target_->length(), 88u);
 }
 
-TEST_F(Transfer, TooLittleMemoryIsSaidAndKeepsWhatFits) {
+TEST_F(Transfer, TooLittleMemoryIsReportedAndKeepsWhatFits) {
   Start(PlainLayout(), 70);
   Pool small(7 * kPageAlignment);
-  Twin target(*layout_, small, all_);
+  CheckedTable target(*layout_, small, all_);
   const Status status = Import(target.table(), Exported(0, 70));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kResourceExhausted);
@@ -306,7 +306,7 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
                     Bytes chunk, uint32_t length) {
   const LayerRange all = layout.all_layers();
   Pool pool(kPlentyOfBytes);
-  Twin target(layout, pool, all);
+  CheckedTable target(layout, pool, all);
   ASSERT_TRUE(target.Compute(all, {tokens.begin(), tokens.begin() + begin}));
   ASSERT_TRUE(Import(target.table(), chunk).ok());
   target.TakeLengths(tokens);
@@ -315,7 +315,7 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
   target.Verify();
   EXPECT_TRUE(length < reach || target.length() == length) << tokens.size() << " to " << length;
   // The remaining rows can be exported, and new ones are right.
-  Twin third(layout, pool, all);
+  CheckedTable third(layout, pool, all);
   const auto rest = ExportBytes(target.table(), all, 0, target.length());
   ASSERT_TRUE(Import(third.table(), rest).ok());
   third.TakeLengths(target.tokens());
@@ -328,7 +328,7 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
 
 // Going back to the last page boundary or by the slack, whichever is nearer, is exact. Further back
 // rows are missing, and Truncate returns a shorter length.
-TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
+TEST_F(Transfer, RewindingBeforeImportedRowsIsExact) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     for (const uint32_t end : {31u, 32u, 48u, 53u, 63u, 70u, 77u}) {
       target_.reset();
@@ -350,15 +350,15 @@ TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
   Start(CompressedLayout(), 70);
   ASSERT_TRUE(Take(Exported(0, 70)).ok());
   for (uint32_t length = 0; length < 70; ++length) {
-    Twin other(*layout_, there_, all_);
+    CheckedTable other(*layout_, there_, all_);
     other.Adopt({tokens_.begin(), tokens_.begin() + length});
     EXPECT_EQ(other.length(), length < 64 ? 0u : 64u);
     other.Verify();
   }
-  Twin computed(*layout_, there_, all_);
+  CheckedTable computed(*layout_, there_, all_);
   ASSERT_TRUE(computed.Compute(all_, tokens_));
   for (uint32_t length = 0; length < 70; ++length) {
-    Twin other(*layout_, there_, all_);
+    CheckedTable other(*layout_, there_, all_);
     other.Adopt({tokens_.begin(), tokens_.begin() + length});
     EXPECT_EQ(other.length(), length / 16 * 16);
     other.Verify();
@@ -366,8 +366,9 @@ TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
 }
 
 // As versions of the program without the reach wrote them.
-std::vector<uint8_t> Version1(const Twin& twin, LayerRange layers, uint32_t begin, uint32_t end) {
-  const PageTable& table = twin.table();
+std::vector<uint8_t> Version1(const CheckedTable& checked, LayerRange layers, uint32_t begin,
+                              uint32_t end) {
+  const PageTable& table = checked.table();
   const std::span<const int32_t> tokens = table.history().tokens();
   KvChunkHeader header = {
       .version = 1,
@@ -492,7 +493,8 @@ TEST(DevicePages, GiveAndTakeTheChunksOfTheProcessors) {
     Pool on_host(kPlentyOfBytes), on_device(kPlentyOfBytes, nullptr, device);
     const LayerRange all = layout.all_layers();
     const std::vector<int32_t> tokens = TokensOfText(90);
-    Twin host(layout, on_host, all), first(layout, on_device, all), second(layout, on_device, all);
+    CheckedTable host(layout, on_host, all), first(layout, on_device, all),
+        second(layout, on_device, all);
     ASSERT_TRUE(host.Compute(all, tokens));
     ASSERT_TRUE(first.Compute(all, TokensOfText(40)));
     // A fork shares pages, and copies those that are written.
@@ -514,7 +516,7 @@ TEST(DevicePages, TwoMemoriesMakeOneTable) {
   Pool on_host(kPlentyOfBytes), on_device(kPlentyOfBytes, nullptr, device);
   const LayerRange all = layout.all_layers();
   const std::vector<int32_t> tokens = TokensOfText(70);
-  Twin plain(layout, on_host, all);
+  CheckedTable plain(layout, on_host, all);
   ASSERT_TRUE(plain.Compute(all, tokens));
   const std::vector<uint8_t> chunk = ExportBytes(plain.table(), all, 0, 70);
   const std::vector<Pool*> pools = {&on_host, &on_device, &on_device};
@@ -533,7 +535,7 @@ TEST(DevicePages, ALostDeviceIsAnError) {
   const Layout layout = PlainLayout();
   DevicePagesForTest device;
   Pool pool(kPlentyOfBytes, nullptr, device);
-  Twin world(layout, pool, layout.all_layers());
+  CheckedTable world(layout, pool, layout.all_layers());
   ASSERT_TRUE(world.Compute(layout.all_layers(), TokensOfText(30)));
   device.is_lost = true;
   const Status status = Export(world.table(), layout.all_layers(), 0, 30,

@@ -167,19 +167,19 @@ inline Layout MixedLayout() {
 }
 
 // One sequence, and the rows that it must hold.
-class Twin {
+class CheckedTable {
  public:
-  Twin(const Layout& layout, Pool& pool, LayerRange layers)
+  CheckedTable(const Layout& layout, Pool& pool, LayerRange layers)
       : table_(layout, pool, layers), lengths_(layers.size()) {}
-  Twin(const Twin& other)
+  CheckedTable(const CheckedTable& other)
       : table_(other.table_.Fork()),
         tokens_(other.tokens_),
         lengths_(other.lengths_),
         most_(other.most_),
         computed_(other.computed_) {}
-  Twin(Twin&&) noexcept = default;
-  Twin& operator=(Twin&&) noexcept = default;
-  ~Twin() = default;
+  CheckedTable(CheckedTable&&) noexcept = default;
+  CheckedTable& operator=(CheckedTable&&) noexcept = default;
+  ~CheckedTable() = default;
 
   PageTable& table() { return table_; }
   const PageTable& table() const { return table_; }
@@ -358,34 +358,34 @@ class World {
       : layout_(layout), pool_(budget_bytes, store), other_pool_(budget_bytes), choose_(choose) {}
 
   void Step() {
-    if (twins_.empty()) Open();
-    Twin& twin = twins_[choose_(twins_.size())];
+    if (tables_.empty()) Open();
+    CheckedTable& checked = tables_[choose_(tables_.size())];
     switch (choose_(10)) {
       case 0:
       case 1:
       case 2:
-        twin.Compute(layout_.all_layers(), SomeTokens());
+        checked.Compute(layout_.all_layers(), SomeTokens());
         break;
       case 3:
-        twin.Compute(SomeLayers(), SomeTokens());
+        checked.Compute(SomeLayers(), SomeTokens());
         break;
       case 4:
-        twin.Truncate(static_cast<uint32_t>(choose_(twin.longest() + 2)));
+        checked.Truncate(static_cast<uint32_t>(choose_(checked.longest() + 2)));
         break;
       case 5:
-        twin.Truncate(twin.length() - std::min<uint32_t>(twin.length(), choose_(8)));
+        checked.Truncate(checked.length() - std::min<uint32_t>(checked.length(), choose_(8)));
         break;
       case 6:
-        if (twins_.size() < kMaxTwins) twins_.push_back(Twin(twin));
+        if (tables_.size() < kMaxTables) tables_.push_back(CheckedTable(checked));
         break;
       case 7:
-        Adopt(twin);
+        Adopt(checked);
         break;
       case 8:
-        Transfer(twin);
+        Transfer(checked);
         break;
       default:
-        if (choose_(3) == 0) twins_.erase(twins_.begin() + (&twin - twins_.data()));
+        if (choose_(3) == 0) tables_.erase(tables_.begin() + (&checked - tables_.data()));
     }
     Verify();
   }
@@ -395,9 +395,9 @@ class World {
   size_t imported() const { return imported_; }
 
  private:
-  static constexpr size_t kMaxTwins = 6;
+  static constexpr size_t kMaxTables = 6;
 
-  void Open() { twins_.emplace_back(layout_, pool_, layout_.all_layers()); }
+  void Open() { tables_.emplace_back(layout_, pool_, layout_.all_layers()); }
 
   // From a small vocabulary, so that histories meet again.
   std::vector<int32_t> SomeTokens() {
@@ -412,22 +412,22 @@ class World {
     return {begin, begin + 1 + static_cast<uint32_t>(choose_(layout_.layer_count() - begin))};
   }
 
-  void Adopt(const Twin& like) {
+  void Adopt(const CheckedTable& like) {
     std::vector<int32_t> tokens = like.tokens();
     const std::vector<int32_t> more = SomeTokens();
     tokens.insert(tokens.end(), more.begin(), more.end());
-    if (twins_.size() < kMaxTwins && choose_(2) == 0) Open();
-    Twin& twin = twins_[choose_(twins_.size())];
-    const uint32_t before = twin.length();
-    twin.Adopt(tokens);
-    adopted_ += twin.length() - before;
+    if (tables_.size() < kMaxTables && choose_(2) == 0) Open();
+    CheckedTable& checked = tables_[choose_(tables_.size())];
+    const uint32_t before = checked.length();
+    checked.Adopt(tokens);
+    adopted_ += checked.length() - before;
   }
 
   // Transfers the sequence to a copy in another pool, from some earlier position on, maybe layer by
   // layer, maybe with damage.
-  void Transfer(const Twin& source) {
+  void Transfer(const CheckedTable& source) {
     const uint32_t begin = static_cast<uint32_t>(choose_(source.length() + 1));
-    Twin target(layout_, other_pool_, layout_.all_layers());
+    CheckedTable target(layout_, other_pool_, layout_.all_layers());
     const std::vector<int32_t>& tokens = source.tokens();
     if (!target.Compute(layout_.all_layers(), {tokens.begin(), tokens.begin() + begin})) return;
     target.Verify();
@@ -442,7 +442,8 @@ class World {
     }
   }
 
-  void ImportInto(Twin& target, const Twin& source, LayerRange layers, uint32_t from, uint32_t to) {
+  void ImportInto(CheckedTable& target, const CheckedTable& source, LayerRange layers,
+                  uint32_t from, uint32_t to) {
     std::vector<uint8_t> bytes;
     const Status exported = Export(source.table(), layers, from, to, [&](Bytes piece) {
       bytes.insert(bytes.end(), piece.begin(), piece.end());
@@ -468,14 +469,14 @@ class World {
 
   void Verify() const {
     uint64_t most_held = 0;
-    for (const Twin& twin : twins_) {
-      twin.Verify();
-      most_held = std::max(most_held, twin.table().HeldBytes());
+    for (const CheckedTable& checked : tables_) {
+      checked.Verify();
+      most_held = std::max(most_held, checked.table().HeldBytes());
     }
     const Pool::Usage& usage = pool_.usage();
     CHECK(usage.held_bytes >= most_held);
     CHECK(usage.held_bytes + usage.cached_bytes + usage.blank_bytes <= usage.budget_bytes);
-    if (twins_.empty()) CHECK(usage.held_bytes == 0);
+    if (tables_.empty()) CHECK(usage.held_bytes == 0);
     CHECK(other_pool_.usage().held_bytes == 0);
   }
 
@@ -483,7 +484,7 @@ class World {
   Pool pool_;
   Pool other_pool_;
   Choose& choose_;
-  std::vector<Twin> twins_;
+  std::vector<CheckedTable> tables_;
   size_t adopted_ = 0;
   size_t imported_ = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kTimeoutNs = 10 * kNsPerSecond;
 
-TEST(ConnectTime, NobodyHasToAccept) {
+TEST(ConnectTime, NoAcceptIsNeeded) {
   const SystemClock clock;
   const Socket listener = Listen(Resolve({.host = "127.0.0.1", .port = "0"})->front()).value();
   const auto time_ns = ConnectTime(LocalEndpoint(listener)->ToText(), clock, kTimeoutNs);

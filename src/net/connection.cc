@@ -93,7 +93,7 @@ Status Connection::Step(bool is_readable, bool is_writable) {
     if (is_readable || has_more_) TRY(ReadFrames());
   }
   // Timeouts and heartbeats, then queued frames.
-  TRY(KeepTime(clock_.NowNs()));
+  TRY(CheckTimeouts(clock_.NowNs()));
   if (is_attached_) TRY(outbox_->Flush());
   return Ok();
 }
@@ -125,7 +125,7 @@ Status Connection::ReadFrames() {
   has_more_ = false;
   for (;;) {
     std::optional<FrameReader::Arrived> arrived = TRY(reader_.Next(*stream_, limits_));
-    if (reader_.read_bytes() > before_bytes) silence_.Heard(clock_.NowNs());
+    if (reader_.read_bytes() > before_bytes) silence_.OnReceived(clock_.NowNs());
     if (!arrived) return Ok();
     TRY(Handle(std::move(*arrived)));
     if (reader_.read_bytes() - before_bytes > kReadBytesPerStep) {
@@ -195,17 +195,17 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
   if (!wire::TakesCredit(header.type)) return DataLoss("a second Hello");
   const uint64_t cost = wire::CostOf(header.frame_bytes());
   const uint64_t window_bytes = options_.self.credit_bytes;
-  if (!MayBeUnderWay(untold_bytes_, cost, window_bytes)) {
+  if (!MayBeInFlight(uncredited_bytes_, cost, window_bytes)) {
     return ResourceExhausted(fmt::format("it sent {} bytes more than its credit of {}",
-                                         untold_bytes_ + cost - window_bytes, window_bytes));
+                                         uncredited_bytes_ + cost - window_bytes, window_bytes));
   }
-  untold_bytes_ += cost;
+  uncredited_bytes_ += cost;
   owner_.OnMessage(*this, std::move(message), cost);
   return Ok();
 }
 
 // Timeouts, credit for consumed messages, and heartbeats.
-Status Connection::KeepTime(int64_t now_ns) {
+Status Connection::CheckTimeouts(int64_t now_ns) {
   if (state_ != State::kUp) {
     if (now_ns < started_ns_ + options_.handshake_ns) return Ok();
     const char* reason =
@@ -222,9 +222,9 @@ Status Connection::KeepTime(int64_t now_ns) {
   }
   // The peer gets credit for messages that the owner has consumed.
   const uint64_t consumed = consumed_->bytes.load();
-  if (consumed >= UntoldBytes(options_.self.credit_bytes)) {
+  if (consumed >= MaxUncreditedBytes(options_.self.credit_bytes)) {
     consumed_->bytes -= consumed;
-    untold_bytes_ -= consumed;
+    uncredited_bytes_ -= consumed;
     TRY(outbox_->PushControl(wire::Credit{consumed}));
   }
   // Each side sends something at least once in heartbeat_ns, whatever it receives: a large frame in
@@ -244,7 +244,7 @@ void Connection::Close(const Error& why) {
   if (is_attached_) {
     // If even that cannot be queued, nothing can be sent.
     const Status said = outbox_->PushControl(wire::Goodbye{why});
-    if (!said.ok()) has_said_all_ = true;
+    if (!said.ok()) has_sent_all_ = true;
   }
   state_ = state_ == State::kConnecting ? State::kClosed : State::kClosing;
   started_ns_ = clock_.NowNs();
@@ -254,16 +254,16 @@ void Connection::Close(const Error& why) {
 void Connection::StepClosing(int64_t now_ns) {
   // Closing a socket with unread bytes discards what it sent last: after the Goodbye, this side
   // reads until the other one has closed.
-  if (is_attached_ && !has_said_all_) {
+  if (is_attached_ && !has_sent_all_) {
     if (!outbox_->Flush().ok()) {
       state_ = State::kClosed;
       return;
     }
-    has_said_all_ = outbox_->IsEmpty() && !outbox_->IsBlocked();
-  } else if (!has_said_all_) {
-    has_said_all_ = !stream_->Flush().ok() || !stream_->HasUnsent();
+    has_sent_all_ = outbox_->IsEmpty() && !outbox_->IsBlocked();
+  } else if (!has_sent_all_) {
+    has_sent_all_ = !stream_->Flush().ok() || !stream_->HasUnsent();
   }
-  if (has_said_all_) shutdown(descriptor(), SHUT_WR);
+  if (has_sent_all_) shutdown(descriptor(), SHUT_WR);
   std::array<uint8_t, 16384> scratch;
   for (int i = 0; i < 16; ++i) {
     const ssize_t count = recv(descriptor(), scratch.data(), scratch.size(), 0);

@@ -78,8 +78,8 @@ class Connection {
   int64_t deadline_ns() const;
   // The loop did not run for `pause_ns`: silence in this time says nothing about the peer, nor does
   // a late Hello.
-  void Forgive(int64_t pause_ns) {
-    silence_.Forgive(pause_ns);
+  void IgnorePause(int64_t pause_ns) {
+    silence_.IgnorePause(pause_ns);
     started_ns_ += pause_ns;
   }
 
@@ -107,7 +107,7 @@ class Connection {
   }
   uint64_t received_bytes() const { return reader_.read_bytes(); }
   // Bytes that may be consumed before the peer gets credit for them.
-  static uint64_t UntoldBytes(uint64_t window_bytes) { return window_bytes / 4; }
+  static uint64_t MaxUncreditedBytes(uint64_t window_bytes) { return window_bytes / 4; }
 
  private:
   void StartWith(std::unique_ptr<Stream> stream);
@@ -116,7 +116,7 @@ class Connection {
   Status Handle(FrameReader::Arrived arrived);
   Status HandleHello(const wire::Hello& hello);
   Status HandleMessage(wire::Message message, const wire::FrameHeader& header);
-  Status KeepTime(int64_t now_ns);
+  Status CheckTimeouts(int64_t now_ns);
   void StepClosing(int64_t now_ns);
 
   const ConnectionOptions& options_;
@@ -132,14 +132,14 @@ class Connection {
   FrameReader reader_;
   State state_ = State::kConnecting;
   bool is_attached_ = false;  // the outbox to the stream
-  bool has_said_all_ = false;
+  bool has_sent_all_ = false;
   bool has_more_ = false;
   wire::Limits limits_{.max_frame_bytes = wire::kMaxGreetingBytes, .hello_only = true};
   wire::NodeId peer_;
   wire::NodeId machine_;
   std::string peer_name_;
-  uint64_t untold_bytes_ = 0;  // received, and not returned as credit yet
-  int64_t started_ns_ = 0;     // of connecting, or of closing
+  uint64_t uncredited_bytes_ = 0;  // received, and not returned as credit yet
+  int64_t started_ns_ = 0;         // of connecting, or of closing
   Silence silence_;
   int64_t last_ping_ns_ = 0;
   std::array<int64_t, 4> round_trips_ns_ = {};  // a ring

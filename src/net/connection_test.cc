@@ -49,7 +49,7 @@ TEST_F(SilentPeer, SaysHelloInTheStatedTime) {
 
 TEST_F(SilentPeer, HasAsMuchMoreTimeAsThisMachineStoodStill) {
   EXPECT_TRUE(StepAfter(1 * kNsPerSecond).ok());
-  connection_.Forgive(60 * kNsPerSecond);
+  connection_.IgnorePause(60 * kNsPerSecond);
   EXPECT_EQ(connection_.deadline_ns(), 60 * kNsPerSecond + options_.handshake_ns);
   EXPECT_TRUE(StepAfter(60 * kNsPerSecond + options_.handshake_ns - 1 * kNsPerSecond - 1).ok());
   EXPECT_FALSE(StepAfter(1).ok());

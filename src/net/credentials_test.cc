@@ -137,7 +137,7 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
   ExpectStillGood();
 }
 
-TEST_F(CertifiedTest, AHelloThatWasHeardElsewhereIsWorthNothing) {
+TEST_F(CertifiedTest, AReplayedHelloIsWorthNothing) {
   // Eve, a member, sends bob's Hello: as the node, and as a front end on it.
   Introduction bob = IntroductionOf("bob");
   for (const bool is_instance : {false, true}) {
@@ -146,14 +146,14 @@ TEST_F(CertifiedTest, AHelloThatWasHeardElsewhereIsWorthNothing) {
       bob.node = InstanceOf(NodeOf("bob"), bob.instance);
     }
     HostilePeer eve(address(), cluster_.CredentialsOf("eve"));
-    eve.Say(MakeHello(bob));
-    EXPECT_THAT(eve.Farewell(), HasSubstr("and its certificate says"));
+    eve.Send(MakeHello(bob));
+    EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("and its certificate says"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs()));
   ExpectStillGood();
 }
 
-TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
+TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreDisconnected) {
   ann_ = cluster_.Start("ann", [](TcpOptions& options) { options.handshake_ns = 200 * kNsPerMs; });
   HostilePeer silent(address(), cluster_.CredentialsOf("eve"));
   HostilePeer slow(address(), cluster_.CredentialsOf("eve"));
@@ -162,7 +162,7 @@ TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
     slow.SendBytes(Bytes(hello.head).subspan(i, 1));
     SystemClock().SleepFor(4 * kNsPerMs);
   }
-  EXPECT_THAT(silent.Farewell(), HasSubstr("does not say Hello within 200 ms"));
+  EXPECT_THAT(silent.GoodbyeReason(), HasSubstr("does not say Hello within 200 ms"));
   EXPECT_TRUE(slow.IsHungUpOn());
   // Only the beginning of a TLS handshake.
   HostilePeer half(address());
@@ -170,18 +170,18 @@ TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
   EXPECT_TRUE(half.IsHungUpOn());
 }
 
-TEST_F(CertifiedTest, NodesOfTheFirstProtocolHearNothingElse) {
+TEST_F(CertifiedTest, NodesOfTheFirstProtocolGetNothingElse) {
   HostilePeer old(address(), cluster_.CredentialsOf("bob"));
   wire::Hello hello = MakeHello(IntroductionOf("bob"));
   hello.newest_protocol = 1;
-  old.Say(hello);
+  old.Send(hello);
   ASSERT_EQ(Next(*ann_).kind, Event::Kind::kUp);
   ASSERT_TRUE(ann_->Send(NodeOf("bob"), wire::CloseRoute{5}).ok());
   // HostilePeer reads every version; checks that of the received frames.
-  const std::optional<wire::Message> greeting = old.HearMore();
+  const std::optional<wire::Message> greeting = old.ReceiveMore();
   ASSERT_TRUE(greeting && std::holds_alternative<wire::Hello>(*greeting));
   EXPECT_EQ(old.last_version(), 1);
-  const std::optional<wire::Message> message = old.HearMore();
+  const std::optional<wire::Message> message = old.ReceiveMore();
   ASSERT_TRUE(message && std::holds_alternative<wire::CloseRoute>(*message));
   EXPECT_EQ(old.last_version(), 1);
 }

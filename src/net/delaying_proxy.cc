@@ -24,7 +24,7 @@ constexpr uint64_t kMostBytes = uint64_t{32} << 20;
 // Bytes must arrive when they are due, also on a busy machine: otherwise a thread among others that
 // compute is a quarter of a millisecond late. Without the right to a higher priority it still
 // works.
-void BeOnTime() {
+void RaiseTimerPriority() {
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   const sched_param ahead{.sched_priority = 1};
   static_cast<void>(sched_setscheduler(0, SCHED_FIFO, &ahead));
@@ -83,7 +83,7 @@ int64_t DelayingProxy::NextDue() const {
 }
 
 void DelayingProxy::Run() {
-  BeOnTime();
+  RaiseTimerPriority();
   while (!is_stopping_.load()) {
     const bool is_unplugged = is_unplugged_.load();
     std::vector<pollfd> polled = {{waker_.descriptor(), POLLIN, 0}};

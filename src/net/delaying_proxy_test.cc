@@ -53,7 +53,7 @@ TEST_F(ProxyTest, TheRateIsLimited) {
   EXPECT_GE(RoundTripNs(2'000'000), 200 * kNsPerMs);
 }
 
-TEST_F(ProxyTest, ACutIsToldToBoth) {
+TEST_F(ProxyTest, ACutIsReportedToBothEnds) {
   Connect({});
   proxy_->Cut();
   EXPECT_EQ(Next(*ann_).kind, Event::Kind::kDown);

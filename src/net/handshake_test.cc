@@ -53,7 +53,7 @@ TEST(Handshake, ThePasswordIsNeededWhereNoCertificateSpeaks) {
   EXPECT_FALSE(CheckHello(strict, hello, std::nullopt, std::nullopt).ok());
 }
 
-TEST(Handshake, NobodyTakesAnothersName) {
+TEST(Handshake, NoNodeCanTakeAnothersName) {
   EXPECT_THAT(RefusalOf(MakeHello(Self(kBob)), NodeId{{1, 1}}),
               HasSubstr("says that it is node bbbbbbbb, and its certificate says 00000000"));
   EXPECT_THAT(RefusalOf(MakeHello(Self(kBob)), kBob, kAnn),
@@ -104,7 +104,7 @@ TEST(Handshake, AnInstanceGoesByTheNameThatFollowsFromItsCertificate) {
               HasSubstr("this node's own identity"));
 }
 
-TEST(Handshake, NobodyTakesAnInstancesName) {
+TEST(Handshake, NoNodeCanTakeAnInstancesName) {
   // The same bytes with another certificate, no bytes, other bytes, too few, and no certificate.
   const wire::Hello good = MakeHello(Instance(kBob, 1));
   EXPECT_THAT(RefusalOf(good, NodeId{{1, 1}}), HasSubstr("and its certificate says"));

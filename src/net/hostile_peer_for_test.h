@@ -46,14 +46,14 @@ class HostilePeer {
       if (*sent == 0) Await(POLLOUT);
     }
   }
-  void Say(wire::Message message) {
+  void Send(wire::Message message) {
     const wire::Frame frame = wire::Encode(std::move(message));
     SendBytes(frame.head);
     SendBytes(frame.payload);
   }
 
   // The next message; nullopt after the other side has closed.
-  std::optional<wire::Message> Hear() {
+  std::optional<wire::Message> Receive() {
     for (;;) {
       Result<std::optional<FrameReader::Arrived>> arrived = reader_.Next(*stream_, {});
       if (!arrived.ok()) return std::nullopt;
@@ -68,15 +68,15 @@ class HostilePeer {
   // The version of the last frame.
   uint16_t last_version() const { return last_version_; }
   // The next message that is no heartbeat.
-  std::optional<wire::Message> HearMore() {
+  std::optional<wire::Message> ReceiveMore() {
     for (;;) {
-      std::optional<wire::Message> message = Hear();
+      std::optional<wire::Message> message = Receive();
       if (!message || !std::holds_alternative<wire::Ping>(*message)) return message;
     }
   }
   // The reason in the Goodbye.
-  std::string Farewell() {
-    while (const std::optional<wire::Message> message = Hear()) {
+  std::string GoodbyeReason() {
+    while (const std::optional<wire::Message> message = Receive()) {
       if (const auto* goodbye = std::get_if<wire::Goodbye>(&*message)) {
         return goodbye->why.message();
       }
@@ -84,7 +84,7 @@ class HostilePeer {
     return "";
   }
   bool IsHungUpOn() {
-    while (Hear()) {
+    while (Receive()) {
     }
     return true;
   }

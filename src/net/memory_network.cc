@@ -115,19 +115,20 @@ bool MemoryHub::Connect(const NodeId& self, const NodeId& node) {
   // Connecting to a silent node fails after the time that a real connection would wait, to a
   // missing one at once.
   if (silent_since_ns_.contains(node) || silent_since_ns_.contains(self)) {
-    TellDown(self, node, now_ns + silence_ns_,
-             Error(Code::kDeadlineExceeded, fmt::format("node {} does not answer", node.ToText())));
+    ReportDown(
+        self, node, now_ns + silence_ns_,
+        Error(Code::kDeadlineExceeded, fmt::format("node {} does not answer", node.ToText())));
     return false;
   }
   if (!nodes_.contains(node) || refusing_.contains(node)) {
-    TellDown(self, node, now_ns,
-             Unavailable(fmt::format("node {} does not take connections", node.ToText())));
+    ReportDown(self, node, now_ns,
+               Unavailable(fmt::format("node {} does not take connections", node.ToText())));
     return false;
   }
   own.up.insert(node);
   nodes_.at(node).up.insert(self);
-  Tell(self, now_ns, 0, {.kind = Event::Kind::kUp, .from = node, .message = {}, .why = Ok()});
-  Tell(node, now_ns, 0, {.kind = Event::Kind::kUp, .from = self, .message = {}, .why = Ok()});
+  Enqueue(self, now_ns, 0, {.kind = Event::Kind::kUp, .from = node, .message = {}, .why = Ok()});
+  Enqueue(node, now_ns, 0, {.kind = Event::Kind::kUp, .from = self, .message = {}, .why = Ok()});
   return true;
 }
 
@@ -145,16 +146,16 @@ void MemoryHub::Disconnect(const NodeId& a, const NodeId& b, const Error& why) {
     const auto found = nodes_.find(node);
     if (found == nodes_.end() || found->second.up.erase(peer) == 0) continue;
     DropFrom(node, peer);
-    TellDown(node, peer, now_ns, why);
+    ReportDown(node, peer, now_ns, why);
   }
 }
 
-void MemoryHub::TellDown(const NodeId& node, const NodeId& peer, int64_t due_ns, Error why) {
-  Tell(node, due_ns, 0,
-       {.kind = Event::Kind::kDown, .from = peer, .message = {}, .why = std::move(why)});
+void MemoryHub::ReportDown(const NodeId& node, const NodeId& peer, int64_t due_ns, Error why) {
+  Enqueue(node, due_ns, 0,
+          {.kind = Event::Kind::kDown, .from = peer, .message = {}, .why = std::move(why)});
 }
 
-void MemoryHub::Tell(const NodeId& node, int64_t due_ns, uint64_t bytes, Event event) {
+void MemoryHub::Enqueue(const NodeId& node, int64_t due_ns, uint64_t bytes, Event event) {
   Node& receiver = nodes_.at(node);
   // In order per peer, however delays change.
   for (const Arrival& arrival : receiver.arrivals) {
@@ -203,11 +204,11 @@ Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message messa
     return full;
   }
   const auto delay = delay_ns_.find({self, to});
-  Tell(to, now_ns + (delay == delay_ns_.end() ? 0 : delay->second), bytes, std::move(event));
+  Enqueue(to, now_ns + (delay == delay_ns_.end() ? 0 : delay->second), bytes, std::move(event));
   return Ok();
 }
 
-void MemoryHub::BuryTheSilent() {
+void MemoryHub::DropSilentPeers() {
   const int64_t now_ns = clock_.NowNs();
   for (const auto& [node, since_ns] : silent_since_ns_) {
     const auto found = nodes_.find(node);
@@ -225,7 +226,7 @@ std::optional<Event> MemoryHub::Receive(const NodeId& self, int64_t deadline_ns)
   MutexLock lock(mu_);
   Node& own = nodes_.at(self);
   for (;;) {
-    BuryTheSilent();
+    DropSilentPeers();
     const int64_t now_ns = clock_.NowNs();
     int64_t wake_ns = deadline_ns;
     if (!own.arrivals.empty()) {

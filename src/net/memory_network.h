@@ -77,11 +77,11 @@ class MemoryHub {
 
   bool Connect(const wire::NodeId& self, const wire::NodeId& node) REQUIRES(mu_);
   void Disconnect(const wire::NodeId& a, const wire::NodeId& b, const Error& why) REQUIRES(mu_);
-  void Tell(const wire::NodeId& node, int64_t due_ns, uint64_t bytes, Event event) REQUIRES(mu_);
-  void TellDown(const wire::NodeId& node, const wire::NodeId& peer, int64_t due_ns, Error why)
+  void Enqueue(const wire::NodeId& node, int64_t due_ns, uint64_t bytes, Event event) REQUIRES(mu_);
+  void ReportDown(const wire::NodeId& node, const wire::NodeId& peer, int64_t due_ns, Error why)
       REQUIRES(mu_);
   void DropFrom(const wire::NodeId& node, const wire::NodeId& peer) REQUIRES(mu_);
-  void BuryTheSilent() REQUIRES(mu_);
+  void DropSilentPeers() REQUIRES(mu_);
 
   Clock& clock_;
   const int64_t silence_ns_;

@@ -67,7 +67,7 @@ TEST_F(MemoryNetworkTest, StrangersAreAnError) {
   EXPECT_THAT(status.error().message(), HasSubstr("introduce it first"));
 }
 
-TEST_F(MemoryNetworkTest, WhoIsNotThereIsDown) {
+TEST_F(MemoryNetworkTest, AnAbsentNodeIsDown) {
   ann_->Introduce(kCid, {"cid:7777"});
   const std::optional<Event> event = Next(*ann_);
   ASSERT_TRUE(event && event->kind == Event::Kind::kDown);
@@ -81,7 +81,7 @@ TEST_F(MemoryNetworkTest, WhoIsNotThereIsDown) {
   EXPECT_EQ(RouteOf(*Next(*cid)), 1U);
 }
 
-TEST_F(MemoryNetworkTest, CutsAreToldOnceAndDropWhatIsUnderWay) {
+TEST_F(MemoryNetworkTest, CutsAreReportedOnceAndDropMessagesInFlight) {
   Up();
   hub_.Delay(kFirstNode, kSecondNode, kNsPerMs);
   ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{1}).ok());

@@ -103,11 +103,11 @@ void Outbox::Drop() {
 
 Status Outbox::AddCredit(uint64_t bytes) {
   MutexLock lock(queue_mu_);
-  if (bytes > under_way_) {
+  if (bytes > in_flight_) {
     return DataLoss(fmt::format("it claims to have consumed {} bytes, where {} were in flight",
-                                bytes, under_way_));
+                                bytes, in_flight_));
   }
-  under_way_ -= bytes;
+  in_flight_ -= bytes;
   return Ok();
 }
 
@@ -121,8 +121,8 @@ std::optional<wire::Frame> Outbox::TakeNext() {
   const uint64_t bytes = queue.front().size_bytes();
   if (control_.empty()) {
     const uint64_t cost = wire::CostOf(bytes);
-    if (!is_open_ || !MayBeUnderWay(under_way_, cost, window_bytes_)) return std::nullopt;
-    under_way_ += cost;
+    if (!is_open_ || !MayBeInFlight(in_flight_, cost, window_bytes_)) return std::nullopt;
+    in_flight_ += cost;
     queued_bytes_ -= bytes;
   }
   std::optional<wire::Frame> frame(std::move(queue.front()));

@@ -21,8 +21,8 @@ namespace aster::net {
 
 // Whether `cost` more bytes may be in flight, unconsumed: if they fit into the window, or if almost
 // nothing is in flight, so that a frame of any size can be sent. Both sides keep this rule.
-constexpr bool MayBeUnderWay(uint64_t under_way, uint64_t cost, uint64_t window) {
-  return under_way <= window / 4 || (cost <= window && under_way <= window - cost);
+constexpr bool MayBeInFlight(uint64_t in_flight, uint64_t cost, uint64_t window) {
+  return in_flight <= window / 4 || (cost <= window && in_flight <= window - cost);
 }
 
 // Safe for concurrent use.
@@ -95,7 +95,7 @@ class Outbox {
   uint64_t window_bytes_ GUARDED_BY(queue_mu_) = 0;
   uint64_t max_frame_bytes_ GUARDED_BY(queue_mu_) = UINT64_MAX;
   uint16_t protocol_ GUARDED_BY(queue_mu_) = wire::kNewestProtocol;
-  uint64_t under_way_ GUARDED_BY(queue_mu_) = 0;
+  uint64_t in_flight_ GUARDED_BY(queue_mu_) = 0;
 };
 
 }  // namespace aster::net

@@ -83,7 +83,7 @@ TEST_F(OutboxTest, NothingIsLostWhereTheStreamIsFull) {
   EXPECT_THAT(Sent(), ElementsAre(0, 1001, 1, 2, 3, 4));
 }
 
-TEST_F(OutboxTest, CreditHoldsBackAndLetsGo) {
+TEST_F(OutboxTest, CreditHoldsMessagesBackAndReleasesThem) {
   outbox_.Attach(&stream_);
   ASSERT_TRUE(outbox_.Open(8000, 1 << 20).ok());
   for (uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(outbox_.Push(Numbered(i, 2000)).ok());
@@ -119,7 +119,7 @@ TEST_F(OutboxTest, MessagesMoveBehindWhatWaitsElsewhere) {
   EXPECT_THAT(Sent(), ElementsAre(1, 2));
 }
 
-TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
+TEST_F(OutboxTest, MessagesOfNewerProtocolsAreRefused) {
   const auto seek = [] { return wire::Encode(wire::FindKv{.digest = {}, .tokens = {1}}); };
   Outbox other(clock_, 10'000), third(clock_, 10'000);
   ASSERT_TRUE(outbox_.Push(seek()).ok()) << "the peer's version is unknown";
@@ -137,13 +137,13 @@ TEST_F(OutboxTest, WhatTheOtherSideDoesNotSpeakIsRefused) {
   EXPECT_TRUE(third.Push(seek()).ok());
 }
 
-TEST(MayBeUnderWay, FitsOrIsNearlyAlone) {
-  EXPECT_TRUE(MayBeUnderWay(0, 1000, 100));
-  EXPECT_TRUE(MayBeUnderWay(25, 1000, 100));
-  EXPECT_FALSE(MayBeUnderWay(26, 1000, 100));
-  EXPECT_TRUE(MayBeUnderWay(26, 74, 100));
-  EXPECT_FALSE(MayBeUnderWay(26, 75, 100));
-  EXPECT_FALSE(MayBeUnderWay(UINT64_MAX, 1, 100));
+TEST(MayBeInFlight, FitsOrIsNearlyAlone) {
+  EXPECT_TRUE(MayBeInFlight(0, 1000, 100));
+  EXPECT_TRUE(MayBeInFlight(25, 1000, 100));
+  EXPECT_FALSE(MayBeInFlight(26, 1000, 100));
+  EXPECT_TRUE(MayBeInFlight(26, 74, 100));
+  EXPECT_FALSE(MayBeInFlight(26, 75, 100));
+  EXPECT_FALSE(MayBeInFlight(UINT64_MAX, 1, 100));
 }
 
 }  // namespace

@@ -24,17 +24,17 @@ class Silence {
 
   Silence(int64_t least_ns, int64_t now_ns);
 
-  void Heard(int64_t now_ns);
+  void OnReceived(int64_t now_ns);
   // This machine did not run for `pause_ns`: silence in this time says nothing about the peer.
-  void Forgive(int64_t pause_ns) { heard_ns_ += pause_ns; }
+  void IgnorePause(int64_t pause_ns) { received_ns_ += pause_ns; }
 
   int64_t limit_ns() const;
   // When the peer counts as failed, unless it is heard before.
-  int64_t deadline_ns() const { return heard_ns_ + limit_ns(); }
+  int64_t deadline_ns() const { return received_ns_ + limit_ns(); }
 
  private:
   int64_t least_ns_;
-  int64_t heard_ns_;
+  int64_t received_ns_;
   int64_t window_begin_ns_;
   int64_t longest_ns_ = 0;         // of a pause in this window
   int64_t longest_before_ns_ = 0;  // in the window before

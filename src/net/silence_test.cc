@@ -11,44 +11,44 @@ namespace {
 constexpr int64_t kLeastNs = 2 * kNsPerSecond;
 
 // The peer is heard every `pause_ns` for `duration_ns`; returns the last time.
-int64_t HearEvery(Silence& silence, int64_t from_ns, int64_t pause_ns, int64_t duration_ns) {
+int64_t ReceiveEvery(Silence& silence, int64_t from_ns, int64_t pause_ns, int64_t duration_ns) {
   int64_t now_ns = from_ns;
-  while (now_ns + pause_ns <= from_ns + duration_ns) silence.Heard(now_ns += pause_ns);
+  while (now_ns + pause_ns <= from_ns + duration_ns) silence.OnReceived(now_ns += pause_ns);
   return now_ns;
 }
 
-TEST(Silence, APeerThatWasHeardRegularlyIsLostSoon) {
+TEST(Silence, APeerThatSentRegularlyIsLostSoon) {
   Silence silence(kLeastNs, 0);
   EXPECT_EQ(silence.deadline_ns(), kLeastNs);
-  const int64_t last_ns = HearEvery(silence, 0, 500 * kNsPerMs, 100 * kNsPerSecond);
+  const int64_t last_ns = ReceiveEvery(silence, 0, 500 * kNsPerMs, 100 * kNsPerSecond);
   EXPECT_EQ(silence.deadline_ns(), last_ns + kLeastNs);
 }
 
 TEST(Silence, ABusyPeerThatMakesLongPausesIsGivenMoreTime) {
   Silence silence(kLeastNs, 0);
-  const int64_t last_ns = HearEvery(silence, 0, 1500 * kNsPerMs, 15 * kNsPerSecond);
+  const int64_t last_ns = ReceiveEvery(silence, 0, 1500 * kNsPerMs, 15 * kNsPerSecond);
   EXPECT_EQ(silence.deadline_ns(), last_ns + 4500 * kNsPerMs);
   // The limit has an upper bound.
-  silence.Heard(last_ns + 100 * kNsPerSecond);
+  silence.OnReceived(last_ns + 100 * kNsPerSecond);
   EXPECT_EQ(silence.limit_ns(), Silence::kMostTimes * kLeastNs);
 }
 
 TEST(Silence, PausesAreForgottenAfterAMinute) {
   Silence silence(kLeastNs, 0);
-  silence.Heard(1 * kNsPerSecond);
+  silence.OnReceived(1 * kNsPerSecond);
   EXPECT_EQ(silence.limit_ns(), 3 * kNsPerSecond);
-  int64_t now_ns = HearEvery(silence, kNsPerSecond, 100 * kNsPerMs, Silence::kWindowNs);
+  int64_t now_ns = ReceiveEvery(silence, kNsPerSecond, 100 * kNsPerMs, Silence::kWindowNs);
   EXPECT_EQ(silence.limit_ns(), 3 * kNsPerSecond) << "it counts in the next window too";
-  now_ns = HearEvery(silence, now_ns, 100 * kNsPerMs, Silence::kWindowNs);
+  now_ns = ReceiveEvery(silence, now_ns, 100 * kNsPerMs, Silence::kWindowNs);
   EXPECT_EQ(silence.limit_ns(), kLeastNs);
 }
 
 TEST(Silence, PausesOfThisMachineAreNotThePeers) {
   Silence silence(kLeastNs, 0);
-  silence.Heard(1);
-  silence.Forgive(20 * kNsPerSecond);
+  silence.OnReceived(1);
+  silence.IgnorePause(20 * kNsPerSecond);
   EXPECT_EQ(silence.deadline_ns(), 22 * kNsPerSecond + 1);
-  silence.Heard(20 * kNsPerSecond + 2);
+  silence.OnReceived(20 * kNsPerSecond + 2);
   EXPECT_EQ(silence.limit_ns(), kLeastNs);
 }
 

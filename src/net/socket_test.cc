@@ -50,7 +50,7 @@ TEST(Endpoint, ReadsAsItIsWritten) {
   EXPECT_EQ(At("[2001:db8::1]:7777").ToText(), "[2001:db8::1]:7777");
 }
 
-TEST(Listen, ATakenPortIsSaid) {
+TEST(Listen, ATakenPortIsReported) {
   const Socket first = Listen(At("127.0.0.1:0")).value();
   const Endpoint place = LocalEndpoint(first).value();
   EXPECT_NE(place.port(), 0);

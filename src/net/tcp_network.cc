@@ -182,7 +182,8 @@ std::optional<Event> TcpNetwork::Receive(int64_t deadline_ns) {
   std::optional<EventQueue::Taken> taken = events_.Take(deadline_ns);
   if (!taken) return std::nullopt;
   // Enough bytes were consumed that the loop must send credit.
-  if (taken->consumed_bytes >= Connection::UntoldBytes(options_.credit_bytes)) waker_->Wake();
+  if (taken->consumed_bytes >= Connection::MaxUncreditedBytes(options_.credit_bytes))
+    waker_->Wake();
   return std::move(taken->event);
 }
 

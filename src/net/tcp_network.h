@@ -146,12 +146,12 @@ class TcpNetwork final : public Network, private Connection::Owner {
   void OnMessage(Connection& connection, wire::Message message, uint64_t cost) override;
 
   Status StepGreeting(Connection& connection, const std::map<int, short>& ready);
-  void TellUp(const Connection& connection, Peer& peer) REQUIRES(mu_);
+  void ReportUp(const Connection& connection, Peer& peer) REQUIRES(mu_);
   void Run() EXCLUDES(loop_mu_);
   std::vector<pollfd> Watched();
   void Step(std::span<const pollfd> polled);
-  void ForgiveLateness() REQUIRES(loop_mu_);
-  std::vector<Connection*> Everybody();
+  void IgnoreOwnPauses() REQUIRES(loop_mu_);
+  std::vector<Connection*> AllConnections();
   int64_t NextDeadline();
   void AcceptAll(const Socket& listener);
   void TakeRequests() EXCLUDES(mu_);
@@ -167,7 +167,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   void DialFailed(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
   void Break(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
   void End(const wire::NodeId& machine, const Error& why) EXCLUDES(mu_);
-  void LetGo(std::unique_ptr<Connection> connection, const Error& why);
+  void CloseInBackground(std::unique_ptr<Connection> connection, const Error& why);
   void NoteStatus() EXCLUDES(mu_);
   void SayGoodbye();
 

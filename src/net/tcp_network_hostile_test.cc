@@ -52,8 +52,8 @@ class HostileTest : public ::testing::Test {
   // An authenticated peer.
   HostilePeer Eve() {
     HostilePeer eve(address());
-    eve.Say(MakeHello(EveIntroduction()));
-    const std::optional<wire::Message> hello = eve.HearMore();
+    eve.Send(MakeHello(EveIntroduction()));
+    const std::optional<wire::Message> hello = eve.ReceiveMore();
     CHECK(hello && std::holds_alternative<wire::Hello>(*hello));
     CHECK(Next(*ann_).kind == Event::Kind::kUp);
     return eve;
@@ -80,7 +80,7 @@ TEST_F(HostileTest, Garbage) {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.NextU32());
     bytes.resize(std::max<size_t>(bytes.size(), wire::kHeaderBytes));
     eve.SendBytes(bytes);
-    EXPECT_THAT(eve.Farewell(), HasSubstr("another program"));
+    EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("another program"));
   }
   HostilePeer browser(address());
   browser.SendBytes(AsBytes("GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: x\r\n\r\n"));
@@ -92,7 +92,7 @@ TEST_F(HostileTest, GarbageAfterHello) {
   HostilePeer eve = Eve();
   eve.SendBytes(std::vector<uint8_t>(100, 0xff));
   EXPECT_THAT(DownReason(), HasSubstr("does not speak this protocol"));
-  EXPECT_THAT(eve.Farewell(), HasSubstr("does not speak this protocol"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("does not speak this protocol"));
   ExpectStillGood();
 }
 
@@ -103,8 +103,8 @@ TEST_F(HostileTest, FramesReplayedBeforeHello) {
        {wire::Message(work), wire::Message(wire::OpenRoute{}), wire::Message(wire::Begin{}),
         wire::Message(wire::Ping{1}), wire::Message(wire::Credit{1})}) {
     HostilePeer eve(address());
-    eve.Say(message);
-    EXPECT_THAT(eve.Farewell(), HasSubstr("before Hello"));
+    eve.Send(message);
+    EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("before Hello"));
   }
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "nothing of that came through";
   ExpectStillGood();
@@ -148,17 +148,17 @@ TEST_F(HostileTest, DamagedFrames) {
   eve.SendBytes(frame.head);
   eve.SendBytes(frame.payload);
   EXPECT_THAT(DownReason(), HasSubstr("damaged on the way"));
-  EXPECT_THAT(eve.Farewell(), HasSubstr("damaged on the way"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("damaged on the way"));
 }
 
 TEST_F(HostileTest, ASecondHelloAndCreditThatWasNeverUsed) {
   {
     HostilePeer eve = Eve();
-    eve.Say(MakeHello(EveIntroduction()));
+    eve.Send(MakeHello(EveIntroduction()));
     EXPECT_THAT(DownReason(), HasSubstr("a second Hello"));
   }
   HostilePeer eve = Eve();
-  eve.Say(wire::Credit{1});
+  eve.Send(wire::Credit{1});
   EXPECT_THAT(DownReason(), HasSubstr("claims to have consumed 1 bytes, where 0"));
 }
 
@@ -167,9 +167,9 @@ TEST_F(HostileTest, MoreThanItsCredit) {
   for (int i = 0; i < 40; ++i) {
     wire::Work work;
     work.rows.resize(100'000);
-    eve.Say(std::move(work));
+    eve.Send(std::move(work));
   }
-  EXPECT_THAT(eve.Farewell(), HasSubstr("more than its credit of 1048576"));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("more than its credit of 1048576"));
   // Messages within the limit are delivered.
   int messages = 0;
   for (;;) {
@@ -186,8 +186,8 @@ TEST_F(HostileTest, AnsweringForOthers) {
   Introduction own = EveIntroduction();
   own.node = ann_->self();
   HostilePeer eve(address());
-  eve.Say(MakeHello(own));
-  EXPECT_THAT(eve.Farewell(), HasSubstr("this node's own identity"));
+  eve.Send(MakeHello(own));
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("this node's own identity"));
 }
 
 TEST_F(HostileTest, FarAwayVersions) {
@@ -195,12 +195,12 @@ TEST_F(HostileTest, FarAwayVersions) {
   hello.oldest_protocol = 105;
   hello.newest_protocol = 106;
   HostilePeer eve(address());
-  eve.Say(hello);
-  EXPECT_THAT(eve.Farewell(), HasSubstr("speaks protocols 1 to "));
+  eve.Send(hello);
+  EXPECT_THAT(eve.GoodbyeReason(), HasSubstr("speaks protocols 1 to "));
   hello.oldest_protocol = 1;
   HostilePeer newer(address());
-  newer.Say(hello);
-  ASSERT_TRUE(newer.HearMore().has_value()) << "one version in common is enough";
+  newer.Send(hello);
+  ASSERT_TRUE(newer.ReceiveMore().has_value()) << "one version in common is enough";
 }
 
 TEST_F(HostileTest, TheOldestStrangerGoesWhenThereAreTooMany) {
@@ -210,7 +210,7 @@ TEST_F(HostileTest, TheOldestStrangerGoesWhenThereAreTooMany) {
   ExpectStillGood();
 }
 
-TEST_F(HostileTest, ManyQuestionsAndNoEarForTheAnswers) {
+TEST_F(HostileTest, ManyRequestsWithoutReadingTheReplies) {
   HostilePeer eve = Eve();
   // More replies than the sockets can hold: at some point the connection is closed.
   const wire::Frame ping = wire::Encode(wire::Ping{1});
@@ -220,7 +220,7 @@ TEST_F(HostileTest, ManyQuestionsAndNoEarForTheAnswers) {
   EXPECT_THAT(DownReason(), HasSubstr("does not read the answers"));
 }
 
-TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
+TEST(Deadlines, APeerWithoutHelloInTimeIsDisconnected) {
   for (const bool has_tls : {false, true}) {
     TestCluster cluster(has_tls);
     const auto ann =
@@ -234,7 +234,7 @@ TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
       slow.SendBytes(Bytes(hello.head).subspan(i, 1));
       SystemClock().SleepFor(3 * kNsPerMs);
     }
-    const std::string farewell = silent.Farewell();
+    const std::string farewell = silent.GoodbyeReason();
     if (!has_tls) {
       EXPECT_THAT(farewell, HasSubstr("it does not say Hello within 100 ms"));
     }
@@ -243,7 +243,7 @@ TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
   }
 }
 
-TEST(Deadlines, WhoDoesNotAnswerAHelloIsDown) {
+TEST(Deadlines, APeerThatDoesNotAnswerAHelloIsDown) {
   // A listener that accepts connections and does nothing else.
   const Socket listener = Listen(Resolve(ParseHostPort("127.0.0.1:0").value()).value()[0]).value();
   TestCluster cluster(false);

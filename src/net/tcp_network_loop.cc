@@ -59,7 +59,7 @@ void TcpNetwork::OnMessage(Connection& connection, wire::Message message, uint64
 }
 
 // Steps a connection that is not up. Messages that come in the same step as its Hello are held back
-// until TellUp, as kUp must come first.
+// until ReportUp, as kUp must come first.
 Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, short>& ready) {
   is_greeting_ = true;
   Status status = StepConnection(connection, ready);
@@ -68,7 +68,7 @@ Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, shor
   return status;
 }
 
-void TcpNetwork::TellUp(const Connection& connection, Peer& peer) {
+void TcpNetwork::ReportUp(const Connection& connection, Peer& peer) {
   peer.name = connection.peer_name();
   peer.machine = connection.machine();
   if (!std::exchange(peer.is_up, true)) {
@@ -80,7 +80,7 @@ void TcpNetwork::TellUp(const Connection& connection, Peer& peer) {
   early_.clear();
 }
 
-std::vector<Connection*> TcpNetwork::Everybody() {
+std::vector<Connection*> TcpNetwork::AllConnections() {
   std::vector<Connection*> all;
   for (auto& [node, outgoing] : outgoing_) {
     if (outgoing.connection) all.push_back(outgoing.connection.get());
@@ -93,7 +93,7 @@ std::vector<Connection*> TcpNetwork::Everybody() {
 
 int64_t TcpNetwork::NextDeadline() {
   int64_t deadline_ns = clock_.NowNs() + kNsPerSecond;
-  for (Connection* connection : Everybody()) {
+  for (Connection* connection : AllConnections()) {
     // Frames that were already read from the socket wait for their turn, without poll().
     if (connection->HasMore()) return 0;
     deadline_ns = std::min(deadline_ns, connection->deadline_ns());
@@ -110,7 +110,7 @@ int64_t TcpNetwork::NextDeadline() {
 std::vector<pollfd> TcpNetwork::Watched() {
   std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
   for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
-  for (Connection* connection : Everybody()) {
+  for (Connection* connection : AllConnections()) {
     const int events = POLLIN | (connection->WantsWrite() ? POLLOUT : 0);
     polled.push_back({connection->descriptor(), static_cast<short>(events), 0});
   }
@@ -131,7 +131,7 @@ void TcpNetwork::Run() {
     uint64_t pumps = 0;
     {
       MutexLock lock(loop_mu_);
-      ForgiveLateness();
+      IgnoreOwnPauses();
       polled = Watched();
       deadline_ns = NextDeadline();
       lateness_.Expect(std::max(deadline_ns, clock_.NowNs()));
@@ -142,7 +142,7 @@ void TcpNetwork::Run() {
     waker_->Reset();
 
     MutexLock lock(loop_mu_);
-    ForgiveLateness();
+    IgnoreOwnPauses();
     lateness_.Expect(clock_.NowNs());
     // Another thread has stepped connections meanwhile: descriptors may belong to other sockets
     // now.
@@ -154,10 +154,10 @@ void TcpNetwork::Run() {
 }
 
 // Time in which no thread stepped although one should have does not count as silence of peers.
-void TcpNetwork::ForgiveLateness() {
+void TcpNetwork::IgnoreOwnPauses() {
   const int64_t late_ns = lateness_.Arrive(clock_.NowNs());
   if (late_ns == 0) return;
-  for (Connection* connection : Everybody()) connection->Forgive(late_ns);
+  for (Connection* connection : AllConnections()) connection->IgnorePause(late_ns);
 }
 
 // One round: other threads' requests, then every connection, then new ones.
@@ -179,7 +179,7 @@ bool TcpNetwork::Pump() {
   // If the loop's thread is stepping, this one sleeps until that is done: the loop may need this
   // core.
   MutexLock lock(loop_mu_);
-  ForgiveLateness();
+  IgnoreOwnPauses();
   std::vector<pollfd> polled = Watched();
   const bool is_due = NextDeadline() <= clock_.NowNs();
   if (poll(polled.data(), polled.size(), 0) > 0 || is_due) {
@@ -293,7 +293,7 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
     // It came up in this step: reports kUp, and the next dial needs no pause.
     backoffs_.erase(node);
     MutexLock lock(mu_);
-    TellUp(connection, peers_.at(node));
+    ReportUp(connection, peers_.at(node));
     return;
   }
   const Error why = Error(status.error()).In(connection.where());
@@ -307,7 +307,7 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
     CHECK(outgoing.outbox->MoveMessagesTo(*next).ok());
     outgoing.outbox = peers_.at(node).outbox = std::move(next);
   }
-  LetGo(std::move(outgoing.connection), why);
+  CloseInBackground(std::move(outgoing.connection), why);
 }
 
 Status TcpNetwork::StepDial(const NodeId& node, Outgoing& outgoing) {
@@ -368,7 +368,7 @@ void TcpNetwork::StepUnauthenticated(const std::map<int, short>& ready) {
     if (!status.ok()) {
       log::Debug("refused a connection",
                  {{"from", owned->where()}, {"why", status.error().message()}});
-      LetGo(std::move(owned), status.error());
+      CloseInBackground(std::move(owned), status.error());
       continue;
     }
     // A node has one incoming connection: a second one means that the first is dead, even if that
@@ -382,7 +382,7 @@ void TcpNetwork::StepUnauthenticated(const std::map<int, short>& ready) {
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
     peer.incoming = owned->outbox();
-    TellUp(*(incoming_[node] = std::move(owned)), peer);
+    ReportUp(*(incoming_[node] = std::move(owned)), peer);
   }
 }
 
@@ -395,7 +395,7 @@ void TcpNetwork::StepClosing(const std::map<int, short>& ready) {
 }
 
 // Closes it in the background: its Goodbye must be sent and read.
-void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why) {
+void TcpNetwork::CloseInBackground(std::unique_ptr<Connection> connection, const Error& why) {
   // Bounded: if many end together the oldest are cut off.
   connection->Close(why);
   if (connection->state() == Connection::State::kClosed) return;
@@ -430,12 +430,12 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
   // First the connections, which this thread owns; then the shared state of the node.
   const auto outgoing = outgoing_.find(node);
   if (outgoing != outgoing_.end()) {
-    if (outgoing->second.connection) LetGo(std::move(outgoing->second.connection), why);
+    if (outgoing->second.connection) CloseInBackground(std::move(outgoing->second.connection), why);
     outgoing_.erase(outgoing);
   }
   const auto incoming = incoming_.find(node);
   if (incoming != incoming_.end()) {
-    LetGo(std::move(incoming->second), why);
+    CloseInBackground(std::move(incoming->second), why);
     incoming_.erase(incoming);
   }
   MutexLock lock(mu_);
@@ -489,7 +489,7 @@ void TcpNetwork::NoteStatus() {
 
 void TcpNetwork::SayGoodbye() {
   const Error why(Code::kUnavailable, "this node stops");
-  for (Connection* connection : Everybody()) connection->Close(why);
+  for (Connection* connection : AllConnections()) connection->Close(why);
   // Only what the sockets accept at once: the end of the program does not wait for peers.
 }
 

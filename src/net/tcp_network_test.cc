@@ -356,7 +356,7 @@ TEST(TcpNetwork, AnotherPasswordIsRefused) {
   EXPECT_FALSE(NextWithin(*ann, 50 * kNsPerMs));
 }
 
-TEST(TcpNetwork, NobodyStartsWithoutCredentials) {
+TEST(TcpNetwork, NoNetworkStartsWithoutCredentials) {
   EXPECT_THAT(TcpNetwork::Start({}).error().message(), HasSubstr("neither certificates"));
   TcpOptions options;
   options.credentials.password.resize(31);

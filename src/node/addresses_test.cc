@@ -50,7 +50,7 @@ TEST(ParseListen, RefusesWhatIsNoAddress) {
     EXPECT_FALSE(ParseListen(text).ok()) << text;
 }
 
-TEST(ReachableAt, AHostOfItsOwnIsTold) {
+TEST(ReachableAt, AHostOfItsOwnIsAnnounced) {
   EXPECT_THAT(*ReachableAt({"127.0.0.1:9000"}, ""), ElementsAre("127.0.0.1:9000"));
   EXPECT_THAT(*ReachableAt({"0.0.0.0:9000", "[::]:9000"}, "desk.lan"),
               ElementsAre("desk.lan:9000"));
@@ -69,7 +69,7 @@ TEST(ReachableAt, AnyHostBecomesThoseOfTheInterfaces) {
 }
 
 // `invite` printed 127.0.0.1 there.
-TEST(ChooseHosts, OnAMachineWithIpv6AloneLoopbackIsNotTold) {
+TEST(ChooseHosts, OnAMachineWithIpv6AloneLoopbackIsNotAnnounced) {
   using addresses_internal::ChooseHosts;
   const std::vector<addresses_internal::InterfaceHost> only_v6 = {
       {"127.0.0.1", true}, {"::1", true}, {"2001:db8::7", false}};

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "net/nearest.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 
 namespace aster::node {
 
@@ -63,7 +63,7 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
 std::unique_ptr<ClusterView> ClusterView::TryAll(const cluster::Identity& identity,
                                                  std::span<const std::string> addresses,
                                                  Reasons& reasons) {
-  auto [answered, errors] = AskSoonest(
+  auto [answered, errors] = CallFastestAddress(
       addresses.size(), /*head_start_ns=*/0,
       [&](size_t i) {
         return rpc::ControlClient::Make(
@@ -154,16 +154,16 @@ Result<std::vector<NodeView>> ClusterView::Look(std::span<const cluster::NodeId>
   }
   const SystemClock clock;
   const int64_t begin_ns = clock.NowNs();
-  Together(well.size(), [&](size_t i) { AskAbout(*well[i], kAnswerNs); });
+  Together(well.size(), [&](size_t i) { QueryStatus(*well[i], kAnswerNs); });
   const int64_t took_ns = clock.NowNs() - begin_ns;
   const int64_t patience_ns =
       well.empty() ? kDoubtedNs : std::clamp(kTimesOfOthers * took_ns, kLeastDoubtedNs, kDoubtedNs);
-  Together(in_doubt.size(), [&](size_t i) { AskAbout(*in_doubt[i], patience_ns); });
+  Together(in_doubt.size(), [&](size_t i) { QueryStatus(*in_doubt[i], patience_ns); });
   std::ranges::sort(views, {}, [](const NodeView& view) { return view.member.name; });
   return views;
 }
 
-void ClusterView::AskAbout(NodeView& view, int64_t patience_ns) const {
+void ClusterView::QueryStatus(NodeView& view, int64_t patience_ns) const {
   const auto ask = [&]() -> Status {
     auto reached = TRY(ReachMember(identity_, view.member, patience_ns));
     view.description = std::move(reached.answer);
@@ -177,7 +177,7 @@ void ClusterView::AskAbout(NodeView& view, int64_t patience_ns) const {
 void ClusterView::OfferWeights(std::span<const NodeView> nodes,
                                const rpc::WeightsOffer& offer) const {
   Together(nodes.size(), [&](size_t i) {
-    const Status told = AskAnywhere(
+    const Status told = CallMember(
         identity_, nodes[i].member,
         [&](rpc::ControlClient& client) -> Status { return client.OfferWeights(offer, kAnswerNs); },
         kAnswerNs);

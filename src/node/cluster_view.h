@@ -74,7 +74,7 @@ class ClusterView {
   // not try the silent address.
   Result<std::vector<cluster::Member>> AskOther(
       const std::function<bool(const cluster::Member&)>& may_know, const std::string& silent = "");
-  void AskAbout(NodeView& view, int64_t patience_ns) const;
+  void QueryStatus(NodeView& view, int64_t patience_ns) const;
 
   const cluster::Identity identity_;
   std::shared_ptr<rpc::ControlClient> entry_;

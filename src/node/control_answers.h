@@ -32,7 +32,7 @@ struct AnswerSources {
   Drain* drain = nullptr;
   std::function<cluster::Description()> describe;
   std::function<cluster::NodeStatus()> status;
-  std::function<void(const cluster::NodeId&)> hear_of_slow_link;
+  std::function<void(const cluster::NodeId&)> on_slow_link;
 };
 
 class ControlAnswers final : public rpc::ControlService {
@@ -44,7 +44,7 @@ class ControlAnswers final : public rpc::ControlService {
   Result<rpc::Gossip> Exchange(const rpc::NodeId& from, const rpc::Gossip& gossip) override;
   Result<cluster::Description> Describe() override { return sources_.describe(); }
   Result<cluster::NodeStatus> GetStatus() override { return sources_.status(); }
-  void HearOfSlowLink(const rpc::NodeId& from) override { sources_.hear_of_slow_link(from); }
+  void OnSlowLink(const rpc::NodeId& from) override { sources_.on_slow_link(from); }
   Result<rpc::ModelManifest> FetchManifest(const Hash128& fingerprint) override;
   Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                      const rpc::ByteSink& sink) override;

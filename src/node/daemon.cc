@@ -17,7 +17,7 @@
 #include "kernels/isa_choice.h"
 #include "node/addresses.h"
 #include "node/announce.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 #include "node/machine_state.h"
 #include "node/member_peer.h"
 
@@ -290,7 +290,7 @@ Status Daemon::Listen() {
       .drain = &drain_,
       .describe = [this] { return Describe(); },
       .status = [this] { return GetStatus(); },
-      .hear_of_slow_link = [links = links_.get()](const NodeId& node) { links->Doubt(node); }});
+      .on_slow_link = [links = links_.get()](const NodeId& node) { links->Doubt(node); }});
   network_ = TRY(net::TcpNetwork::Start(
       {.credentials = std::move(credentials),
        .listen = listen.data,
@@ -345,7 +345,7 @@ Status Daemon::StartStandby() {
     Standby::Seen seen;
     seen.self = {.description = Describe(), .status = GetStatus()};
     for (const cluster::Member& member : membership_->Living()) {
-      auto peer = AskAnywhere(identity_, member, ask);
+      auto peer = CallMember(identity_, member, ask);
       if (peer.ok()) seen.others.push_back(*std::move(peer));
     }
     return seen;
@@ -389,12 +389,12 @@ Status Daemon::KeepForOthers(const StandbySlice& wanted, const std::stop_token& 
 
 Status Daemon::BeFound() {
   if (!options_.discovery_port) return Ok();
-  discovery_ =
-      TRY(Announce(home_, identity_,
-                   {.port = *options_.discovery_port,
-                    .listening = server_->addresses(),
-                    .on_found = [this](const std::string& address) { membership_->Hear(address); }},
-                   clock_));
+  discovery_ = TRY(
+      Announce(home_, identity_,
+               {.port = *options_.discovery_port,
+                .listening = server_->addresses(),
+                .on_found = [this](const std::string& address) { membership_->AddHint(address); }},
+               clock_));
   return Ok();
 }
 

@@ -90,7 +90,7 @@ TEST_F(Daemons, AreFoundByTheirMachineOnceTheyRun) {
   EXPECT_EQ(desk_home->LoadAddresses().value(), desk->control_addresses());
 }
 
-TEST_F(Daemons, RememberWhereOthersWere) {
+TEST_F(Daemons, KnowFormerAddressesOfOthers) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
   const auto desk = Run(*desk_home);
   auto lap = Run(*lap_home, desk->control_addresses());
@@ -115,7 +115,7 @@ TEST_F(Daemons, AreOneOfAMachine) {
   EXPECT_TRUE(Daemon::Start(*desk_home, options).ok());
 }
 
-TEST_F(Daemons, ShowAFrontEndWhoIsThere) {
+TEST_F(Daemons, ShowAFrontEndTheMembers) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
   const auto desk = Run(*desk_home);
   const auto lap = Run(*lap_home, desk->control_addresses());
@@ -157,7 +157,7 @@ TEST_F(Daemons, AreDrainedByTheirMachineAlone) {
   EXPECT_FALSE(desk->GetStatus().is_drained);
 }
 
-TEST_F(Daemons, NobodyAnswersForAnotherCluster) {
+TEST_F(Daemons, NoNodeAnswersForAnotherCluster) {
   const auto desk_home = NewMachine("desk");
   const auto desk = Run(*desk_home);
   const cluster::Authority other = cluster::MakeClusterAuthority("elsewhere", WallS()).value();
@@ -282,7 +282,7 @@ TEST_F(Daemons, NoticeThatTheirAddressChanges) {
   membership.Stop();
 }
 
-TEST_F(Daemons, SpreadWhoWasRevoked) {
+TEST_F(Daemons, SpreadRevocations) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
              shed_home = NewMachine("shed");
   const auto desk = Run(*desk_home);

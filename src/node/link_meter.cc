@@ -25,8 +25,8 @@ constexpr double kDiffers = 1.5;
 // A path has become slow if its rate fell by more: other traffic and late wake-ups explain less.
 constexpr double kSlower = 4;
 constexpr int64_t kLateNs = 10 * kNsPerMs;
-constexpr int64_t kGlanceNs = 5 * kNsPerSecond;
-constexpr int64_t kTellNs = 60 * kNsPerSecond;
+constexpr int64_t kProbeNs = 5 * kNsPerSecond;
+constexpr int64_t kReportNs = 60 * kNsPerSecond;
 
 int64_t CostNs(const rpc::LinkMeasurement& path) {
   return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
@@ -116,10 +116,10 @@ void LinkMeter::MeasureDue() {
     const cluster::Member& member = members[i];
     if (IsDue(member)) {
       MeasureFully(member, sampled.contains(member.node) ? options_.bytes : 0);
-    } else if (Glance(member)) {
+    } else if (Probe(member)) {
       MeasureFully(member, options_.bytes);
     }
-    TellIfSlow(member);
+    ReportIfSlow(member);
     if (IsStopping()) return;
   }
 }
@@ -137,7 +137,7 @@ void LinkMeter::MeasureFully(const cluster::Member& member, uint64_t bytes) {
   entry.addresses = member.control_addresses;
 }
 
-bool LinkMeter::Glance(const cluster::Member& member) {
+bool LinkMeter::Probe(const cluster::Member& member) {
   std::string address;
   double known = 0;
   uint64_t before = 0;
@@ -148,8 +148,8 @@ bool LinkMeter::Glance(const cluster::Member& member) {
     const bool is_alive = member.state == cluster::MemberState::kAlive;
     if (stopping_ || !is_alive || found == links_.end()) return false;
     Entry& entry = found->second;
-    if (entry.best_address.empty() || (now_ns < entry.glance_ns && !entry.is_doubted)) return false;
-    entry.glance_ns = now_ns + GlancePauseNs(entry.best.bytes_per_s);
+    if (entry.best_address.empty() || (now_ns < entry.probe_ns && !entry.is_doubted)) return false;
+    entry.probe_ns = now_ns + ProbePauseNs(entry.best.bytes_per_s);
     before = received_(member.node);
     // The counter of a new connection begins at 0.
     const uint64_t fresh = before - std::min(before, entry.received);
@@ -161,18 +161,18 @@ bool LinkMeter::Glance(const cluster::Member& member) {
     if (known == 0) return true;
   }
   const int64_t begin_ns = clock_.NowNs();
-  const auto seen = MeasurePath(member, address, options_.glance_bytes, kGlanceNs);
+  const auto seen = MeasurePath(member, address, options_.probe_bytes, kProbeNs);
   const auto seconds = static_cast<double>(clock_.NowNs() - begin_ns) / kNsPerSecond;
-  // Bytes received meanwhile came over the same link. If the glance's own bytes time out behind
+  // Bytes received meanwhile came over the same link. If the probe's own bytes time out behind
   // them, they are all that the link carries.
   const uint64_t after = received_(member.node);
   const uint64_t came = after - std::min(after, before);
   const bool is_late =
-      !seen.ok() && seen.error().code() == Code::kDeadlineExceeded && came >= options_.glance_bytes;
+      !seen.ok() && seen.error().code() == Code::kDeadlineExceeded && came >= options_.probe_bytes;
   if (!seen.ok() && !is_late) return false;
   const double rate =
       (seen.ok() ? seen->bytes_per_s : 0) + static_cast<double>(came) / std::max(seconds, 1e-3);
-  const auto bytes = static_cast<double>(options_.glance_bytes);
+  const auto bytes = static_cast<double>(options_.probe_bytes);
   const double late_s = static_cast<double>(kLateNs) / kNsPerSecond;
   if (bytes / rate > kSlower * bytes / known + late_s) {
     Slow(member.node, rate);
@@ -182,11 +182,11 @@ bool LinkMeter::Glance(const cluster::Member& member) {
   return false;
 }
 
-int64_t LinkMeter::GlancePauseNs(double bytes_per_s) const {
-  if (bytes_per_s <= 0) return options_.glance_ns;
-  const double glance_s = static_cast<double>(options_.glance_bytes) / bytes_per_s;
-  const double pause_s = options_.glance_share * std::min(glance_s, 60.0);
-  return std::max(options_.glance_ns, static_cast<int64_t>(pause_s * kNsPerSecond));
+int64_t LinkMeter::ProbePauseNs(double bytes_per_s) const {
+  if (bytes_per_s <= 0) return options_.probe_ns;
+  const double probe_s = static_cast<double>(options_.probe_bytes) / bytes_per_s;
+  const double pause_s = options_.probe_share * std::min(probe_s, 60.0);
+  return std::max(options_.probe_ns, static_cast<int64_t>(pause_s * kNsPerSecond));
 }
 
 void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
@@ -197,10 +197,10 @@ void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
   SetRate(entry.best_address, bytes_per_s);
   entry.pause_ns = options_.confirm_ns;
   entry.due_ns = clock_.NowNs() + entry.pause_ns;
-  entry.tell_until_ns = clock_.NowNs() + kTellNs;
+  entry.report_until_ns = clock_.NowNs() + kReportNs;
 }
 
-// Other traffic makes every glance at a slow link uncertain, so their geometric mean counts.
+// Other traffic makes every probe of a slow link uncertain, so their geometric mean counts.
 void LinkMeter::AdjustSlow(const cluster::NodeId& node, double bytes_per_s) {
   const MutexLock lock(mu_);
   Entry& entry = links_[node];
@@ -212,19 +212,20 @@ void LinkMeter::AdjustSlow(const cluster::NodeId& node, double bytes_per_s) {
 
 // The other end does not look at a direction that is not used yet, and a plan with the nodes in the
 // other order would be as slow. Over a full link it may take more than one try.
-void LinkMeter::TellIfSlow(const cluster::Member& member) {
+void LinkMeter::ReportIfSlow(const cluster::Member& member) {
   std::string address;
   {
     const MutexLock lock(mu_);
     const auto found = links_.find(member.node);
-    if (stopping_ || found == links_.end() || clock_.NowNs() >= found->second.tell_until_ns) return;
+    if (stopping_ || found == links_.end() || clock_.NowNs() >= found->second.report_until_ns)
+      return;
     address = found->second.best_address;
   }
   const auto client =
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node});
   if (!client.ok() || !(*client)->TellSlowLink().ok()) return;
   const MutexLock lock(mu_);
-  links_[member.node].tell_until_ns = 0;
+  links_[member.node].report_until_ns = 0;
 }
 
 void LinkMeter::SetRate(const std::string& address, double bytes_per_s) {

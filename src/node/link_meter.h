@@ -5,7 +5,7 @@
 // or its addresses change, and seldom afterwards. It measures round trips to all nodes and rates to
 // a few, so that the load is small in a large cluster. The better of a path's last two measurements
 // counts, as the ends or the network may be busy during one of them. A path that carries
-// activations gets a glance (a measurement with few bytes) every few seconds, to notice when it
+// activations is probed (measured with few bytes) every few seconds, to notice when it
 // becomes slow; its other end then looks at the other direction. Must not know what the figures are
 // for.
 #pragma once
@@ -34,10 +34,10 @@ struct LinkMeterOptions {
   int64_t confirm_ns = 60 * kNsPerSecond;
   int64_t again_ns = 1800 * kNsPerSecond;
   int64_t retry_ns = 30 * kNsPerSecond;  // of nodes that could not be measured
-  int64_t glance_ns = 4 * kNsPerSecond;  // between glances at a used path, or longer, …
-  double glance_share = 20;              // … so that they take at most 1 / glance_share of the time
-  uint64_t glance_bytes = uint64_t{256} << 10;
-  uint64_t used_bytes = uint64_t{1} << 20;  // bytes since the last glance that make a path used
+  int64_t probe_ns = 4 * kNsPerSecond;   // between probes of a used path, or longer, …
+  double probe_share = 20;               // … so that they take at most 1 / probe_share of the time
+  uint64_t probe_bytes = uint64_t{256} << 10;
+  uint64_t used_bytes = uint64_t{1} << 20;  // bytes since the last probe that make a path used
   int64_t measure_ns = 20 * kNsPerSecond;   // longest measurement of a path
 };
 
@@ -65,7 +65,7 @@ class LinkMeter {
 
   // The measurement of the fastest path; zeros if there is none.
   rpc::LinkMeasurement Of(const cluster::NodeId& node) const EXCLUDES(mu_);
-  // The node says that the direction to it has become slow: glances at the direction from it, used
+  // The node says that the direction to it has become slow: probes the direction from it, used
   // or not. Safe for concurrent use.
   void Doubt(const cluster::NodeId& node) EXCLUDES(mu_);
 
@@ -80,9 +80,9 @@ class LinkMeter {
     int64_t due_ns = 0;
     int64_t pause_ns = 0;  // before that measurement
     uint64_t received = 0;
-    int64_t glance_ns = 0;  // no look before this time
+    int64_t probe_ns = 0;  // no probe before this time
     bool is_doubted = false;
-    int64_t tell_until_ns = 0;  // until then the other end is told that the link has become slow
+    int64_t report_until_ns = 0;  // until then the other end is told that the link has become slow
   };
 
   void Main();
@@ -92,14 +92,14 @@ class LinkMeter {
   Result<Paths> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
   void MeasureFully(const cluster::Member& member, uint64_t bytes) EXCLUDES(mu_);
   // Measures a used link with few bytes. Returns whether it has no rate and must be measured now.
-  bool Glance(const cluster::Member& member) EXCLUDES(mu_);
-  // The time between two glances at a path of this rate.
-  int64_t GlancePauseNs(double bytes_per_s) const;
+  bool Probe(const cluster::Member& member) EXCLUDES(mu_);
+  // The time between two probes at a path of this rate.
+  int64_t ProbePauseNs(double bytes_per_s) const;
   // Lowers the path's rate until the next measurement.
   void SetRate(const std::string& address, double bytes_per_s);
   void Slow(const cluster::NodeId& node, double bytes_per_s) EXCLUDES(mu_);
   void AdjustSlow(const cluster::NodeId& node, double bytes_per_s) EXCLUDES(mu_);
-  void TellIfSlow(const cluster::Member& member) EXCLUDES(mu_);
+  void ReportIfSlow(const cluster::Member& member) EXCLUDES(mu_);
   void Take(const cluster::Member& member, const Paths& paths) REQUIRES(mu_);
   Result<rpc::LinkMeasurement> MeasurePath(const cluster::Member& member,
                                            const std::string& address, uint64_t bytes,

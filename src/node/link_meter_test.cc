@@ -45,7 +45,7 @@ TEST(LinkMeter, RatesOfAFewNodesAreMeasuredHoweverManyThereAre) {
   for (const auto& [node, times] : asked) EXPECT_EQ(times, 8);
 }
 
-TEST(LinkMeter, InASmallClusterAllThatLiveAreMeasured) {
+TEST(LinkMeter, InASmallClusterAllLivingNodesAreMeasured) {
   std::vector<cluster::Member> members = SeenBy(2, 5);
   EXPECT_EQ(SampledPeers(members, 8).size(), 4u);
   members.back().state = cluster::MemberState::kDead;
@@ -55,7 +55,7 @@ TEST(LinkMeter, InASmallClusterAllThatLiveAreMeasured) {
 
 // The system accepts connections for a stalled process; when it resumes, its link is not a slow
 // one.
-TEST(LinkMeter, ANodeThatStandsStillHasNoRate) {
+TEST(LinkMeter, AStalledNodeHasNoRate) {
   const auto address = net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front();
   const net::Socket silent = net::Listen(address).value();
   const cluster::Identity identity = rpc::ClusterForTest().NewNode("desk");
@@ -84,8 +84,8 @@ class MeteredLink : public testing::Test {
     members_[0].node = desk_.node;
     members_[1].node = lap_.node;
     members_[1].control_addresses = {link_->address()};
-    service_.hear_of_slow_link = [this](const cluster::NodeId& from) {
-      if (from == desk_.node) is_told_ = true;
+    service_.on_slow_link = [this](const cluster::NodeId& from) {
+      if (from == desk_.node) is_slow_reported_ = true;
     };
   }
 
@@ -113,7 +113,7 @@ class MeteredLink : public testing::Test {
       net::DelayingProxy::Start(server_->addresses().front(), {}).value();
   std::vector<cluster::Member> members_ = {Living(1), Living(2)};
   std::atomic<uint64_t> received_ = 0;
-  std::atomic<bool> is_told_ = false;  // lap knows that the direction from it is slow
+  std::atomic<bool> is_slow_reported_ = false;  // lap knows that the direction from it is slow
   const std::shared_ptr<net::PathRates> rates_ = std::make_shared<net::PathRates>();
   SystemClock clock_;
 };
@@ -143,7 +143,7 @@ TEST_F(MeteredLink, TwoBadMeasurementsCount) {
 TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   options.used_bytes = 1;
   const auto meter = Start(options);
   Await(*meter, IsFast);
@@ -153,17 +153,17 @@ TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
     clock_.SleepFor(10 * kNsPerMs);
   }
   EXPECT_LT(rates_->Of("127.0.0.1"), 400'000);
-  while (!is_told_) clock_.SleepFor(10 * kNsPerMs);
+  while (!is_slow_reported_) clock_.SleepFor(10 * kNsPerMs);
 }
 
 // A short measurement of a slow link does not fix its rate for ever.
 TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   options.used_bytes = 1;
-  options.glance_bytes = 50'000;
-  options.glance_share = 0;
+  options.probe_bytes = 50'000;
+  options.probe_share = 0;
   const auto meter = Start(options);
   Await(*meter, IsFast);
   const auto await_below = [&](double rate) {
@@ -180,7 +180,7 @@ TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
 }
 
 // Lap has found that the direction to it is slow; nothing uses the direction from it.
-TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
+TEST_F(MeteredLink, IsProbedIfTheOtherEndReportsItSlow) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
   const auto meter = Start(options);
@@ -194,9 +194,9 @@ TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
 TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   options.used_bytes = 1;
-  options.glance_bytes = 10'000;
+  options.probe_bytes = 10'000;
   const auto meter = Start(options);
   Await(*meter, IsFast);
   link_->Unplug();
@@ -209,7 +209,7 @@ TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
 TEST_F(MeteredLink, ThatIsUsedHasARateWithoutBeingSampled) {
   LinkMeterOptions options;
   options.sampled = 0;
-  options.glance_ns = kNsPerMs;
+  options.probe_ns = kNsPerMs;
   const auto meter = Start(options);
   while (meter->Of(lap_.node).round_trip_ns == 0) clock_.SleepFor(10 * kNsPerMs);
   EXPECT_EQ(meter->Of(lap_.node).bytes_per_s, 0);

@@ -4,7 +4,7 @@
 #include "node/member_peer.h"
 
 #include "base/clock.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 
 namespace aster::node {
 namespace {

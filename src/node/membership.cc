@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "net/nearest.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 #include "rpc/limits.h"
 
 namespace aster::node {
@@ -93,7 +93,7 @@ void Membership::Stop() {
     stopping_ = true;
     changed_.NotifyAll();
     state_.Leave();
-    goodbye = GossipOf(state_.Tell(clock_.NowNs()));
+    goodbye = GossipOf(state_.MakeGossip(clock_.NowNs()));
     goodbye.members.resize(1);
     for (const auto& [node, view] : state_.others()) {
       if (view.member.state == MemberState::kAlive && farewells.size() < kMaxGoodbyes)
@@ -105,7 +105,7 @@ void Membership::Stop() {
   RememberPeers();
   // Nodes that do not hear it notice by themselves.
   for (const Member& member : farewells) {
-    (void)AskAnywhere(
+    (void)CallMember(
         identity_, member,
         [&](rpc::ControlClient& client) { return client.Exchange(goodbye, kGoodbyeNs); },
         kGoodbyeNs);
@@ -159,7 +159,7 @@ void Membership::TalkMain() {
   }
 }
 
-void Membership::Hear(const std::string& address) {
+void Membership::AddHint(const std::string& address) {
   const MutexLock lock(mu_);
   if (stopping_ || IsAliveAt(address) || !hints_.Add(address, clock_.NowNs())) return;
   changed_.NotifyAll();
@@ -177,7 +177,7 @@ bool Membership::IsAliveAt(const std::string& address) const {
 
 void Membership::TalkTo(const cluster::Contact& contact) {
   const std::vector<std::string> addresses = ConnectedFirst(contact);
-  const auto [answered, errors] = AskSoonest(
+  const auto [answered, errors] = CallFastestAddress(
       addresses.size(), kHeadStartNs, [&](size_t i) { return ClientFor(contact, addresses[i]); },
       [&](rpc::ControlClient& client, size_t) -> Result<bool> {
         TRY(TalkThrough(client, contact));
@@ -232,7 +232,7 @@ void Membership::Complain(const std::string& address, const Error& why) {
   // Only seeds that a user typed; former nodes may be off.
   if (std::ranges::count(options_.seeds, address) == 0) return;
   const MutexLock lock(mu_);
-  if (stopping_ || !told_.insert(address).second) return;
+  if (stopping_ || !logged_seeds_.insert(address).second) return;
   log::Warn("--join: no node of the cluster answers there; retrying",
             {{"address", address}, {"why", why.message()}});
 }
@@ -242,7 +242,7 @@ Status Membership::TalkThrough(rpc::ControlClient& client, const cluster::Contac
   {
     const MutexLock lock(mu_);
     if (stopping_) return Ok();
-    own = GossipOf(state_.Tell(clock_.NowNs()));
+    own = GossipOf(state_.MakeGossip(clock_.NowNs()));
   }
   const rpc::Gossip reply = TRY(client.Exchange(own, kTalkNs));
   std::vector<NodeId> wanted = Take(contact.node, reply);
@@ -267,7 +267,7 @@ std::optional<rpc::Gossip> Membership::Supplement(const rpc::Gossip& told,
   const bool differs = !is_older && state_.Differs(told.buckets);
   // An older program that gets all records has got them with the first message.
   const bool lacks_records =
-      is_older && state_.Tell(clock_.NowNs()).members.size() <= state_.others().size();
+      is_older && state_.MakeGossip(clock_.NowNs()).members.size() <= state_.others().size();
   if (certificates.empty() && wanted.empty() && !differs && !needs_list && !lacks_records)
     return std::nullopt;
   cluster::MemberTalk talk =
@@ -304,7 +304,7 @@ Result<std::shared_ptr<rpc::ControlClient>> Membership::ClientFor(const cluster:
 }
 
 cluster::MemberTalk Membership::EverythingKnown() const {
-  cluster::MemberTalk talk = state_.Tell(clock_.NowNs());
+  cluster::MemberTalk talk = state_.MakeGossip(clock_.NowNs());
   talk.members = state_.Records();
   return talk;
 }
@@ -405,7 +405,7 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
         "end one of the two, and let its machine join with a code of its own",
         {{"address", *rival}});
   }
-  if (from) state_.Heard(*from);
+  if (from) state_.Reached(*from);
   state_.TakeDoubts(gossip.members, now_ns);
   // Certificates of unknown nodes are not kept: their number has no bound.
   certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });

@@ -64,7 +64,7 @@ class Membership {
       EXCLUDES(mu_);
   // A node may be at this address (HOST:PORT), by an announcement on the network: asks it, at a
   // bounded rate, unless a living node is known there.
-  void Hear(const std::string& address) EXCLUDES(mu_);
+  void AddHint(const std::string& address) EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
@@ -141,9 +141,9 @@ class Membership {
   // Connections to nodes that answered, for the next exchange.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;
-  int64_t tell_rival_ns_ GUARDED_BY(mu_) = 0;   // when a second use of its identity may be logged
-  std::set<std::string> told_ GUARDED_BY(mu_);  // seeds that did not answer, already logged
-  bool is_shut_out_ GUARDED_BY(mu_) = false;    // another node said that this node was revoked
+  int64_t tell_rival_ns_ GUARDED_BY(mu_) = 0;  // when a second use of its identity may be logged
+  std::set<std::string> logged_seeds_ GUARDED_BY(mu_);  // seeds that did not answer, already logged
+  bool is_shut_out_ GUARDED_BY(mu_) = false;  // another node said that this node was revoked
   bool stopping_ GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;
 };

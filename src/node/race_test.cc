@@ -68,7 +68,7 @@ TEST(Race, AWayThatHangsIsOvertakenAndGivenUp) {
   EXPECT_FALSE(given_up[2]);
 }
 
-TEST(Race, WhoIsThereAndRefusesIsAskedNoOtherWay) {
+TEST(Race, ARefusalEndsTheRace) {
   SystemClock clock;
   std::atomic<size_t> tried = 0;
   const auto winner = RunRace({.count = 5,
@@ -84,7 +84,7 @@ TEST(Race, WhoIsThereAndRefusesIsAskedNoOtherWay) {
   EXPECT_EQ(tried, 1u);
 }
 
-TEST(Race, NoWayLeadsNowhere) {
+TEST(Race, WithoutWaysThereIsNoWinner) {
   SystemClock clock;
   const Race none{.count = 0, .head_start_ns = 0, .attempt = nullptr, .give_up = nullptr};
   EXPECT_FALSE(RunRace(none, clock));

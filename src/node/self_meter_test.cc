@@ -33,7 +33,7 @@ class SelfMeterTest : public testing::Test {
 
 // The pause until the next measurement grows while they are alike; one that differs counts once it
 // is confirmed.
-TEST_F(SelfMeterTest, MeasuresAnewWhileIdle) {
+TEST_F(SelfMeterTest, MeasuresAgainWhileIdle) {
   now_ = SpeedOf(100);
   for (const int64_t pause : {60, 120, 240, 480, 960, 1800, 1800}) {
     EXPECT_FALSE(LookAfter(pause - 11)) << pause;

@@ -96,7 +96,7 @@ rpc::SessionReceipt KeptBy(const rpc::SessionPart& part) {
 }
 
 // Whether the same bytes can never become a session here.
-bool IsHopeless(Code code) {
+bool IsPermanent(Code code) {
   return code == Code::kDataLoss || code == Code::kInvalidArgument ||
          code == Code::kUnimplemented || code == Code::kResourceExhausted;
 }
@@ -308,7 +308,7 @@ Result<rpc::SessionReceipt> SessionInbox::Finish(const std::string& path,
   Status imported = import();
   if (!imported.ok()) {
     // Keeps the bytes if importing them may succeed the next time.
-    if (IsHopeless(imported.error().code())) Drop(path, incoming);
+    if (IsPermanent(imported.error().code())) Drop(path, incoming);
     return std::move(imported).error();
   }
   auto taken = folder_.Open(part.name);

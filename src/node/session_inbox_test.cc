@@ -121,7 +121,7 @@ TEST_F(SessionInboxTest, ANameThatWasTakenMeanwhileLosesNothingThatCame) {
   EXPECT_TRUE(inbox_.Take(from_, rest).value().is_kept);
 }
 
-TEST_F(SessionInboxTest, WhatNobodyGoesOnWithIsRemovedAtTheStart) {
+TEST_F(SessionInboxTest, AbandonedTransfersAreRemovedAtTheStart) {
   ASSERT_TRUE(inbox_.Take(from_, Part(0, 1000)).ok());
   ASSERT_EQ(FileCount(), 1u);
   for (const auto& item : std::filesystem::directory_iterator(folder_)) {

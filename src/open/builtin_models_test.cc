@@ -39,7 +39,7 @@ TEST_F(BuiltinModelsTest, TheFirstFolderThatHasItCounts) {
   EXPECT_EQ(FindBesideModelsIn("held-out.txt", folders_).value(), folders_[1] + "/held-out.txt");
 }
 
-TEST_F(BuiltinModelsTest, WhatIsMissingIsSaidWithThePlaces) {
+TEST_F(BuiltinModelsTest, MissingModelsAreReportedWithTheFolders) {
   EXPECT_THAT(FindModelIn("comet", folders_).error().message(),
               AllOf(HasSubstr("comet.gguf"), HasSubstr(folders_[0]), HasSubstr(folders_[1]),
                     HasSubstr("ASTER_MODELS")));

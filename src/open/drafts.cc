@@ -30,7 +30,7 @@ Status CheckBlockDrafter(const gguf::ModelFiles& drafter, const gguf::ModelFiles
 
 engine::DraftOptions DraftOptions::ForEngine() const {
   const auto kind = draft.empty()      ? engine::DraftKind::kNone
-                    : draft == "mtp"   ? engine::DraftKind::kNextTokens
+                    : draft == "mtp"   ? engine::DraftKind::kMtp
                     : draft == "ngram" ? engine::DraftKind::kNgram
                                        : engine::DraftKind::kModel;
   return {.kind = kind, .most = most};
@@ -44,12 +44,12 @@ std::optional<std::string> DraftOptions::NodeToAsk() const {
 
 Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
   const engine::DraftKind kind = ForEngine().kind;
-  if (kind == engine::DraftKind::kNextTokens && files.drafter() != nullptr) {
+  if (kind == engine::DraftKind::kMtp && files.drafter() != nullptr) {
     return CheckBlockDrafter(*files.drafter(), files).In("--draft mtp");
   }
-  if (kind == engine::DraftKind::kNextTokens) {
+  if (kind == engine::DraftKind::kMtp) {
     const model::Support support = model::CheckSupport(files);
-    if (support.shape && support.shape->next_layers > 0) return Ok();
+    if (support.shape && support.shape->mtp_layers > 0) return Ok();
     return FailedPrecondition(
         "--draft mtp: the model has no MTP block; use ngram, or a smaller model");
   }
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
         TRY(RemoteDrafts::Find(*node, files, cluster, flags.keeps_looking).In("--draft"));
     return drafts;
   }
-  if (flags.ForEngine().kind == engine::DraftKind::kNextTokens && files.drafter() != nullptr) {
+  if (flags.ForEngine().kind == engine::DraftKind::kMtp && files.drafter() != nullptr) {
     TRY(CheckBlockDrafter(*files.drafter(), files).In("--draft mtp"));
     drafts->drafter_ = files.drafter();
   }

@@ -22,7 +22,7 @@ struct HopFigures {
   uint64_t send_ns = 0;     // time that frames were on the way to the next node, or back
   uint64_t idle_ns = 0;     // time with frames in flight, but none computed there
   uint64_t sent_bytes = 0;
-  uint64_t gather_ns = 0;       // part of compute_ns: the leading node of a group waited for others
+  uint64_t gather_ns = 0;       // part of compute_ns: the leader of a group waited for others
   uint64_t gather_bytes = 0;    // bytes that it sent to the others
   uint64_t gathers = 0;         // number of gathers
   uint64_t gather_send_ns = 0;  // part of compute_ns: sending gather_bytes

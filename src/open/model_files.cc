@@ -18,7 +18,7 @@
 #include "fetch/manifest.h"
 #include "fetch/parts.h"
 #include "gguf/fingerprint.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 #include "open/builtin_models.h"
 #include "open/node_pool.h"
 #include "open/reporter.h"
@@ -66,7 +66,7 @@ Result<rpc::ModelManifest> ManifestFrom(const node::ClusterView& view,
       TRY(fetch::CheckManifest(manifest, wanted.fingerprint));
       return manifest;
     };
-    auto manifest = node::AskAnywhere(view.identity(), node.member, ask);
+    auto manifest = node::CallMember(view.identity(), node.member, ask);
     if (manifest.ok()) return manifest;
     const Error& error = manifest.error();
     why = Error(error.code(),

@@ -18,8 +18,8 @@
 #include "discovery/seeker.h"
 #include "net/certificate.h"
 #include "node/addresses.h"
-#include "open/last_views.h"
 #include "open/local_pool.h"
+#include "open/node_view_cache.h"
 #include "open/weight_lender.h"
 #include "plan/link_doubts.h"
 #include "wire/frame.h"
@@ -49,13 +49,13 @@ class ClusterPool final : public NodePool {
     return Ok();
   }
 
-  void SetUsed(std::set<wire::NodeId> nodes) override { last_views_.SetUsed(std::move(nodes)); }
+  void SetUsed(std::set<wire::NodeId> nodes) override { view_cache_.SetUsed(std::move(nodes)); }
 
   Status Refresh(std::span<const wire::NodeId> lost, const Status& broken) override {
-    const bool may_be_well = broken.ok() || broken.error().code() == Code::kUnavailable;
-    if (!may_be_well) RefuseFor(lost, broken.error().code());
+    const bool may_recover = broken.ok() || broken.error().code() == Code::kUnavailable;
+    if (!may_recover) RefuseFor(lost, broken.error().code());
     std::vector<node::NodeView> views = TRY(Look(lost));
-    if (lost.empty()) last_views_.Complete(views);
+    if (lost.empty()) view_cache_.Complete(views);
     nodes_.clear();
     links_.clear();
     absent_.clear();
@@ -64,7 +64,7 @@ class ClusterPool final : public NodePool {
     std::erase_if(views, [&](const node::NodeView& view) {
       std::string why = WhyAbsent(view);
       if (why.empty() && std::ranges::count(lost, view.member.node) > 0 &&
-          !IsWellAgain(view, may_be_well)) {
+          !HasRecovered(view, may_recover)) {
         why = "has just failed";
       }
       if (why.empty() && IsRefused(view.member.node)) why = "could not load the model a while ago";
@@ -147,8 +147,8 @@ class ClusterPool final : public NodePool {
   }
 
   // Whether a lost node that answers may be used again.
-  bool IsWellAgain(const node::NodeView& view, bool may_be_well) {
-    if (!may_be_well) return false;
+  bool HasRecovered(const node::NodeView& view, bool may_recover) {
+    if (!may_recover) return false;
     if (view.status->uptime_ms < kJustStartedMs) return true;
     const int64_t now_ns = clock_.NowNs();
     const auto forgiven = forgiven_ns_.find(view.member.node);
@@ -243,7 +243,7 @@ class ClusterPool final : public NodePool {
   const WantedSlices wanted_;
   std::vector<wire::NodeId> drained_;
   std::unique_ptr<WeightLender> lender_;  // set once nodes need it
-  LastViews last_views_;
+  NodeViewCache view_cache_;
   plan::LinkDoubts link_doubts_;
   const SystemClock clock_;
   std::map<wire::NodeId, int64_t> forgiven_ns_;  // when

@@ -92,7 +92,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                .drafter_layer = DrafterLayerOf(files)};
   // An MTP block may be in a file of its own, which the metadata do not mention.
   if (const model::Support support = model::CheckSupport(files); support.shape) {
-    route_model.shape.next_layers = support.shape->next_layers;
+    route_model.shape.mtp_layers = support.shape->mtp_layers;
   }
   conduct::RouteOptions route;
   route.encoding = TRY(stage::ParseRowEncoding(cluster.rows));
@@ -219,11 +219,11 @@ Result<plan::Plan> NodeSession::Plan() {
   TRY(AddDecoders(plan));
   TRY(CheckGroups(plan).In(split_option_));
   if (split_ == "auto") auto_split_ = plan::SplitText(plan);
-  TellOfDrafter(plan);
+  ExplainDrafter(plan);
   return plan;
 }
 
-void NodeSession::TellOfDrafter(const plan::Plan& plan) {
+void NodeSession::ExplainDrafter(const plan::Plan& plan) {
   if (!model_.drafter_layer) return;
   const plan::PlanStage& last = plan.decode.empty() ? plan.stages.back() : plan.decode.back();
   if (*model_.drafter_layer >= last.slice.layer_begin && !last.is_group()) return;

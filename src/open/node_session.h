@@ -85,7 +85,7 @@ class NodeSession {
     network_->Disconnect(node, Error(Code::kUnavailable, "it is drained"));
   }
   // Conductors opened later pass on each event of the network (ConductorOptions::on_event).
-  void TellEvents(std::function<bool(const net::Event&)> on_event) {
+  void SetEventHandler(std::function<bool(const net::Event&)> on_event) {
     on_event_ = std::move(on_event);
   }
   // Options that make results inexact, so that they may differ from one machine's; empty: none.
@@ -144,7 +144,7 @@ class NodeSession {
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
   // Adds the decode nodes if the options name any.
   Status AddDecoders(plan::Plan& plan);
-  void TellOfDrafter(const plan::Plan& plan);
+  void ExplainDrafter(const plan::Plan& plan);
   Result<plan::Plan> Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
                             const Error& why);
   void NoteLeftOut(std::span<const wire::NodeId> lost, const Error& why);

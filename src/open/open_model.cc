@@ -191,7 +191,7 @@ class OpenedRoute final : public OpenedModel {
     conductor_->Forget(nodes);
     for (const wire::NodeId& node : nodes) nodes_->Disconnect(node);
   }
-  Status Rearrange(const NodePool& seen, NodeShares shares,
+  Status Rebalance(const NodePool& seen, NodeShares shares,
                    std::vector<ExpectedRequest> usual_requests, const std::string& why) override {
     nodes_->SeeAs(seen);
     nodes_->SetShares(std::move(shares));
@@ -210,11 +210,11 @@ class OpenedRoute final : public OpenedModel {
     opening_s_ = std::max(opening_s_, opened_s);
     return nodes_->PrepareTurn(turn, *conductor_, opening_s_);
   }
-  Result<Lookout> MakeLookout() const override {
-    Lookout lookout{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
-    lookout.wanted.replaces = true;
-    lookout.wanted.requests.clear();  // each look has its own
-    return lookout;
+  Result<PlanWatchPool> MakePlanWatchPool() const override {
+    PlanWatchPool watch_pool{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
+    watch_pool.wanted.replaces = true;
+    watch_pool.wanted.requests.clear();  // each look has its own
+    return watch_pool;
   }
   Status Save() override { return nodes_->SaveTrace(); }
 
@@ -232,13 +232,13 @@ Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
   return FailedPrecondition("the model is on no cluster");
 }
 
-Status OpenedModel::Rearrange(const NodePool& /*seen*/, NodeShares /*shares*/,
+Status OpenedModel::Rebalance(const NodePool& /*seen*/, NodeShares /*shares*/,
                               std::vector<ExpectedRequest> /*usual_requests*/,
                               const std::string& /*why*/) {
   return FailedPrecondition("the model is on no cluster");
 }
 
-Result<Lookout> OpenedModel::MakeLookout() const {
+Result<PlanWatchPool> OpenedModel::MakePlanWatchPool() const {
   return FailedPrecondition("the model is on no cluster");
 }
 
@@ -263,7 +263,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
     engine::ProposerSource* proposers = options.proposers;
     if (drafts != nullptr) {
       proposers = &drafts->For(/*answers=*/nullptr, &nodes->network());
-      nodes->TellEvents(
+      nodes->SetEventHandler(
           [of = drafts.get()](const net::Event& event) { return of->OnEvent(event); });
     }
     auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, options.longest_step_ns,
@@ -275,7 +275,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
   auto kv_cache = TRY(options.model->kv_cache.Open());
   auto model = TRY(LoadModel(files, *options.model, reporter,
                              {.store = kv_cache, .is_kept = options.is_kept, .drafter = drafter}));
-  if (drafter != nullptr && model->weights().next == nullptr) TRY(model->drafter().In("--draft"));
+  if (drafter != nullptr && model->weights().mtp == nullptr) TRY(model->drafter().In("--draft"));
   return std::unique_ptr<OpenedModel>(std::make_unique<OpenedLocalModel>(
       std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,

@@ -56,7 +56,7 @@ struct RouteNow {
   int64_t opening_ns = 0;                       // duration of opening the last route; 0: unknown
   bool follows = true;  // false: it is replaced only if a node of it is drained
 };
-struct Lookout {
+struct PlanWatchPool {
   std::unique_ptr<NodePool> pool;
   WantedPlan wanted;
 };
@@ -119,7 +119,7 @@ class OpenedModel {
   // Makes another plan with the nodes of that pool, at these shares of their rates, for requests
   // like these (empty: for several at once). Requests continue on the next route; if there are
   // none, it is opened at once. On the generator's thread.
-  virtual Status Rearrange(const NodePool& seen, NodeShares shares,
+  virtual Status Rebalance(const NodePool& seen, NodeShares shares,
                            std::vector<ExpectedRequest> usual_requests, const std::string& why);
   // Call it before a turn of the only conversation. With --split auto another plan takes over if it
   // answers this turn sooner, and turns have lost as much time as the change costs. Returns the
@@ -128,7 +128,7 @@ class OpenedModel {
     return std::optional<std::string>();
   }
   // What PlanWatch needs to look at the nodes on a thread of its own.
-  virtual Result<Lookout> MakeLookout() const;
+  virtual Result<PlanWatchPool> MakePlanWatchPool() const;
   // Later plans leave out these nodes, and no others; requests continue elsewhere. If the other
   // nodes cannot take over, nothing changes, and the error says why. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);

@@ -35,7 +35,7 @@ TEST(PlanByAbility, ANodeThatHasHalfOfItsRatesGetsHalfAsMuch) {
   EXPECT_NEAR(now->prefill_tokens_per_s, well.prefill_tokens_per_s / 2, 1e-6);
 }
 
-TEST(PlanByAbility, OwnSlicesGiveWayToTheNextPlan) {
+TEST(PlanByAbility, OwnSlicesAreFreedForTheNextPlan) {
   FakePool pool(1400 * kTestMiB);
   pool.Hold(0, {0, 12, true, true}, 1300 * kTestMiB);
   // Layers of another front end stay where they are.

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kEveryNs = kNsPerSecond;
 constexpr int64_t kEachWatchedNodeNs = 100 * kNsPerMs;
 // The pause before drained nodes are left again, if the others could not take over.
-constexpr int64_t kLeaveAgainNs = 30 * kNsPerSecond;
+constexpr int64_t kRetryDrainNs = 30 * kNsPerSecond;
 
 // In a group, the members' time (with their messages) is another kind of work than a single node's.
 constexpr uint32_t kOthers = uint32_t{1} << 31;
@@ -64,11 +64,11 @@ NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t 
 }  // namespace
 
 PlanWatch::PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps,
-                     MoveKept move_kept)
+                     MoveConversations move_conversations)
     : name_(std::move(name)),
       model_(model),
       between_steps_(std::move(between_steps)),
-      move_kept_(std::move(move_kept)),
+      move_conversations_(std::move(move_conversations)),
       thread_([this] { Run(); }) {}
 
 PlanWatch::~PlanWatch() {
@@ -90,48 +90,49 @@ bool PlanWatch::Sleep(int64_t duration_ns) {
 }
 
 void PlanWatch::Run() {
-  std::optional<Lookout> lookout;
+  std::optional<PlanWatchPool> watch_pool;
   while (Sleep(kEveryNs)) {
-    if (!lookout) {
-      auto made = model_.MakeLookout();
+    if (!watch_pool) {
+      auto made = model_.MakePlanWatchPool();
       if (!made.ok()) continue;
-      lookout = *std::move(made);
+      watch_pool = *std::move(made);
     }
-    if (const Status looked = Look(*lookout); !looked.ok()) {
+    if (const Status looked = Look(*watch_pool); !looked.ok()) {
       log::Debug("the state of the nodes is not known",
                  {{"model", name_}, {"why", looked.error().message()}});
       // The others were found through one of the failed nodes.
-      lookout.reset();
+      watch_pool.reset();
       continue;
     }
-    const auto nodes = static_cast<int64_t>(lookout->pool->nodes().size());
+    const auto nodes = static_cast<int64_t>(watch_pool->pool->nodes().size());
     if (!Sleep(std::max<int64_t>(0, nodes * kEachWatchedNodeNs - kEveryNs))) return;
   }
 }
 
-Status PlanWatch::Look(Lookout& lookout) {
+Status PlanWatch::Look(PlanWatchPool& watch_pool) {
   std::optional<RouteNow> now;
   TRY(between_steps_([&] {
     now = model_.route_now();
     return Ok();
   }));
   if (!now) return Ok();
-  TRY(lookout.pool->SetDrained(now->drained));
-  lookout.pool->SetUsed(NodesOf(now->plan));
-  TRY(lookout.pool->Refresh({}, Ok()));
+  TRY(watch_pool.pool->SetDrained(now->drained));
+  watch_pool.pool->SetUsed(NodesOf(now->plan));
+  TRY(watch_pool.pool->Refresh({}, Ok()));
   const int64_t now_ns = clock_.NowNs();
-  if (TRY(LeaveDrained(lookout, *now, now_ns)) || !now->follows) return Ok();
-  return LookForBetter(lookout, *now, now_ns);
+  if (TRY(LeaveDrained(watch_pool, *now, now_ns)) || !now->follows) return Ok();
+  return LookForBetter(watch_pool, *now, now_ns);
 }
 
 // Replaces the nodes that report that they are drained, and moves their KV rows of conversations.
 // Returns whether the plan has changed.
-Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int64_t now_ns) {
+Result<bool> PlanWatch::LeaveDrained(PlanWatchPool& watch_pool, const RouteNow& now,
+                                     int64_t now_ns) {
   std::set<wire::NodeId> drained;
   std::vector<wire::NodeId> to_leave;
   std::string names;
   bool are_used = false;
-  for (const AbsentNode& node : lookout.pool->absent()) {
+  for (const AbsentNode& node : watch_pool.pool->absent()) {
     if (!node.is_drained) continue;
     drained.insert(node.id);
     if (left_.contains(node.id)) continue;
@@ -144,15 +145,15 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
   // Nodes that are used again may be drained again.
   std::erase_if(left_, [&](const wire::NodeId& node) { return !drained.contains(node); });
   if (to_leave.empty() || now_ns < may_leave_ns_) return false;
-  const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
-  WantedPlan wanted = lookout.wanted;
+  const NodeShares shares = SharesOf(*watch_pool.pool, paces_, now_ns);
+  WantedPlan wanted = watch_pool.wanted;
   wanted.requests = now.usual_requests;
   const std::string why = fmt::format("drained: {}", names);
   // The running route is given up only for one that is possible.
   if (are_used) {
-    const auto planned = PlanByAbility(*lookout.pool, wanted, shares);
+    const auto planned = PlanByAbility(*watch_pool.pool, wanted, shares);
     if (!planned.ok()) {
-      may_leave_ns_ = now_ns + kLeaveAgainNs;
+      may_leave_ns_ = now_ns + kRetryDrainNs;
       log::Warn("drained nodes are still used: the other nodes cannot take over",
                 {{"model", name_}, {"nodes", names}, {"why", planned.error().message()}});
       return false;
@@ -160,49 +161,49 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
     log::Info("layers are moved from drained nodes", {{"model", name_}, {"nodes", names}});
   }
   const Status left = between_steps_([&]() -> Status {
-    if (are_used) TRY(model_.Rearrange(*lookout.pool, shares, wanted.requests, why));
-    move_kept_();
+    if (are_used) TRY(model_.Rebalance(*watch_pool.pool, shares, wanted.requests, why));
+    move_conversations_();
     model_.Leave(to_leave);
     return Ok();
   });
   if (left.ok()) {
     left_.insert(to_leave.begin(), to_leave.end());
   } else {
-    may_leave_ns_ = clock_.NowNs() + kLeaveAgainNs;
+    may_leave_ns_ = clock_.NowNs() + kRetryDrainNs;
     log::Warn("layers could not be moved from drained nodes",
               {{"model", name_}, {"nodes", names}, {"why", left.error().message()}});
   }
   return true;
 }
 
-Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t now_ns) {
-  LearnPaces(lookout, now, now_ns);
-  const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
+Status PlanWatch::LookForBetter(PlanWatchPool& watch_pool, const RouteNow& now, int64_t now_ns) {
+  LearnPaces(watch_pool, now, now_ns);
+  const NodeShares shares = SharesOf(*watch_pool.pool, paces_, now_ns);
   // All kinds of plan if requests come one at a time.
-  WantedPlan wanted = lookout.wanted;
+  WantedPlan wanted = watch_pool.wanted;
   wanted.requests = now.usual_requests;
   // Without a better plan the cluster keeps the present one.
-  const auto best = PlanByAbility(*lookout.pool, wanted, shares);
+  const auto best = PlanByAbility(*watch_pool.pool, wanted, shares);
   if (!best.ok() || best->prefill_tokens_per_s <= 0) return Ok();
-  const auto current = PredictByAbility(*lookout.pool, wanted, shares, now.plan);
+  const auto current = PredictByAbility(*watch_pool.pool, wanted, shares, now.plan);
   // If a node of the plan is missing, the plan is replaced when it fails.
   if (!current) return Ok();
-  const auto current_s = WorkTime(*lookout.pool, wanted, shares, *current);
-  const auto best_s = WorkTime(*lookout.pool, wanted, shares, *best);
+  const auto current_s = WorkTime(*watch_pool.pool, wanted, shares, *current);
+  const auto best_s = WorkTime(*watch_pool.pool, wanted, shares, *best);
   if (!current_s || !best_s) return Ok();
-  const plan::Rearranging::Offer offer{.current = plan::SplitText(now.plan),
+  const plan::Rebalancing::Offer offer{.current = plan::SplitText(now.plan),
                                        .best = plan::SplitText(best->plan),
                                        .current_s = *current_s,
                                        .best_s = *best_s,
                                        .is_busy = now.is_busy,
                                        .change_ns = now.opening_ns};
-  if (!rearranging_.Observe(now_ns, offer)) return Ok();
+  if (!rebalancing_.Observe(now_ns, offer)) return Ok();
   const std::string why = fmt::format("{} is {:.0f} % faster than {}{}", offer.best,
                                       100 * (offer.current_s / offer.best_s - 1), offer.current,
                                       ForRequests(wanted.requests));
   log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
-  const Status changed =
-      between_steps_([&] { return model_.Rearrange(*lookout.pool, shares, wanted.requests, why); });
+  const Status changed = between_steps_(
+      [&] { return model_.Rebalance(*watch_pool.pool, shares, wanted.requests, why); });
   if (!changed.ok()) {
     log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});
@@ -211,8 +212,8 @@ Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t n
 }
 
 // Compares the stages' times with those predicted from the measured rates.
-void PlanWatch::LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t now_ns) {
-  const auto expected = PredictByAbility(*lookout.pool, lookout.wanted, {}, now.plan);
+void PlanWatch::LearnPaces(const PlanWatchPool& watch_pool, const RouteNow& now, int64_t now_ns) {
+  const auto expected = PredictByAbility(*watch_pool.pool, watch_pool.wanted, {}, now.plan);
   const std::vector<plan::PlanStage> stages = now.plan.AllStages();
   if (!expected || expected->stage_times.size() != stages.size()) return;
   std::vector<plan::NodePaces::Seen> seen;

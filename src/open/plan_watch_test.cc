@@ -49,22 +49,22 @@ class WatchedModel final : public OpenedModel {
   uint32_t capacity_tokens() const override { return 0; }
   MemoryFigures memory() const override { return {}; }
   std::optional<RouteNow> route_now() const override { return now_; }
-  Status Rearrange(const NodePool&, NodeShares, std::vector<ExpectedRequest> usual_requests,
+  Status Rebalance(const NodePool&, NodeShares, std::vector<ExpectedRequest> usual_requests,
                    const std::string& why) override {
     changed.set_value({std::move(usual_requests), why});
-    steps.push_back("rearranged");
+    steps.push_back("rebalanced");
     return Ok();
   }
   void Leave(std::span<const wire::NodeId> nodes) override {
     for (const wire::NodeId& node : nodes) steps.push_back("left " + node.ToText());
     left.set_value();
   }
-  Result<Lookout> MakeLookout() const override {
+  Result<PlanWatchPool> MakePlanWatchPool() const override {
     auto pool = std::make_unique<FakePool>(memory_bytes_);
     if (is_drained_) pool->Drain(1);
-    Lookout lookout{.pool = std::move(pool), .wanted = WantedWithGroups()};
-    lookout.wanted.replaces = true;
-    return lookout;
+    PlanWatchPool watch_pool{.pool = std::move(pool), .wanted = WantedWithGroups()};
+    watch_pool.wanted.replaces = true;
+    return watch_pool;
   }
 
   const plan::Plan& plan() const { return now_.plan; }
@@ -109,7 +109,7 @@ TEST(PlanWatch, DrainedNodesAreLeft) {
               std::future_status::ready);
   }
   EXPECT_EQ(changed.get().why, "drained: b");
-  EXPECT_THAT(model.steps, testing::ElementsAre("rearranged", "moved", "left 00000000"));
+  EXPECT_THAT(model.steps, testing::ElementsAre("rebalanced", "moved", "left 00000000"));
 }
 
 // If the others cannot take over, requests continue as before.

@@ -139,7 +139,7 @@ Result<std::unique_ptr<RemoteDrafts>> RemoteDrafts::Find(const std::string& node
                                                          bool keeps_looking) {
   auto drafts = std::make_unique<RemoteDrafts>();
   drafts->vocabulary_ = TRY(drafting::VocabularyOf(files));
-  if (node.empty()) drafts->beside_ = std::make_unique<draft::Proposers>(/*answers=*/nullptr);
+  if (node.empty()) drafts->fallback_ = std::make_unique<draft::Proposers>(/*answers=*/nullptr);
   // Without a cluster there are no drafters, now or later.
   const auto identity = IdentityOfUser();
   if (!identity.ok()) {
@@ -166,8 +166,8 @@ engine::ProposerSource& RemoteDrafts::Source(net::Network* network) {
   if (source_ != nullptr) return *source_;
   drafting::RemoteOptions options;
   options.vocabulary = vocabulary_;
-  options.beside = beside_.get();
-  options.complain = [](const std::string& text) {
+  options.fallback = fallback_.get();
+  options.warn = [](const std::string& text) {
     log::Warn("a drafter is left out", {{"why", text}});
   };
   if (search_ != nullptr) options.found = [this] { return search_->Take(); };

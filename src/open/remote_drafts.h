@@ -42,8 +42,8 @@ class RemoteDrafts {
  private:
   std::vector<drafting::RemoteDrafter> drafters_;
   drafting::Vocabulary vocabulary_;
-  std::unique_ptr<draft::Proposers> beside_;  // null: none
-  std::unique_ptr<net::TcpNetwork> network_;  // null: the model's network is used
+  std::unique_ptr<draft::Proposers> fallback_;  // null: none
+  std::unique_ptr<net::TcpNetwork> network_;    // null: the model's network is used
   SystemClock clock_;
   std::unique_ptr<DrafterSearch> search_;              // null: none
   std::unique_ptr<drafting::RemoteProposers> source_;  // set by the first call of Source

@@ -13,7 +13,7 @@ namespace aster::plan {
 namespace {
 
 constexpr PlanKind kKinds[] = {PlanKind::kOneNode, PlanKind::kPipeline, PlanKind::kGroup,
-                               PlanKind::kMixed, PlanKind::kApart};
+                               PlanKind::kMixed, PlanKind::kDisaggregated};
 
 const char* KindName(PlanKind kind) {
   switch (kind) {
@@ -25,7 +25,7 @@ const char* KindName(PlanKind kind) {
       return "a group";
     case PlanKind::kMixed:
       return "a pipeline with groups";
-    case PlanKind::kApart:
+    case PlanKind::kDisaggregated:
       return "prefill and decode apart";
   }
   return "";
@@ -70,7 +70,8 @@ std::string WhyNone(const KindProblem& problem, const PlannerOptions& options, P
       problem.group.links, [](const GroupProblem::Link& link) { return link.message_s > 0; });
   if (!is_linked) return "links between the nodes were not measured";
   if (!options.exact_transfers) return "its KV rows travel exactly: leave --kv-wire out";
-  if (kind == PlanKind::kApart) return "no node, and no group, has memory for it beside the others";
+  if (kind == PlanKind::kDisaggregated)
+    return "no node, and no group, has memory for it beside the others";
   if (problem.group.heads < 2) return "no group can compute this model";
   if (std::ranges::count(problem.group.nodes, true, &GroupProblem::Node::may_divide) < 2)
     return "the nodes' programs are older than groups of this model: update them";

@@ -16,7 +16,7 @@ uint64_t GroupMemory::Of(const model::GroupPart& part, uint32_t begin, uint32_t 
     experts = alone + std::min(part.replicas, expert_count - alone);
   }
   const auto bytes_of = [&](const model::PartBytes& of) {
-    return of.Of(own, part.leads(), experts);
+    return of.Of(own, part.is_leader(), experts);
   };
   return bytes_of(form.before[end]) - bytes_of(form.before[begin]) +
          bytes_of(form.ends[begin == 0 ? 1 : 0][end == layer_count() ? 1 : 0]);

@@ -42,7 +42,7 @@ TEST(SearchGroup, TwoAlikeShareAlike) {
   EXPECT_DOUBLE_EQ(answer->token_s, 0.55e9 / 1e10 + exchange_s);
 }
 
-TEST(SearchGroup, TheFasterOneLeadsAndHasMore) {
+TEST(SearchGroup, TheFasterNodeIsTheLeaderAndHasMore) {
   const auto answer = SearchGroup(Problem({1e10, 3e10}));
   ASSERT_TRUE(answer);
   EXPECT_THAT(answer->nodes, ElementsAre(1, 0));

@@ -54,7 +54,8 @@ bool GroupsFit(const KindProblem& problem, const KindAnswer& answer) {
   return true;
 }
 
-bool FitsApart(const KindProblem& problem, const KindAnswer& prefill, const KindAnswer& decode) {
+bool FitsDisaggregated(const KindProblem& problem, const KindAnswer& prefill,
+                       const KindAnswer& decode) {
   const KindAnswer::Part& whole = decode.parts.front();
   for (const KindAnswer::Part& part : prefill.parts) {
     const size_t node = part.nodes.front();

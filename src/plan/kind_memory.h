@@ -17,6 +17,7 @@ bool GroupsFit(const KindProblem& problem, const KindAnswer& answer);
 
 // Whether prefill nodes have room for their part of a decoding group, in addition to their own
 // slices. Overlapping slices of one node count once.
-bool FitsApart(const KindProblem& problem, const KindAnswer& prefill, const KindAnswer& decode);
+bool FitsDisaggregated(const KindProblem& problem, const KindAnswer& prefill,
+                       const KindAnswer& decode);
 
 }  // namespace aster::plan

@@ -239,7 +239,7 @@ class KindSearch {
     FindPipeline();
     FindGroup();
     FindMixed();
-    FindApart();
+    FindDisaggregated();
     std::vector<KindAnswer> answers;
     for (std::optional<KindAnswer>& best : best_) {
       if (best) answers.push_back(*std::move(best));
@@ -252,7 +252,7 @@ class KindSearch {
     const std::optional<KindAnswer> prefill = PathOf(parts);
     if (!prefill || decode.empty()) return prefill;
     const std::optional<KindAnswer> answers = PathOf(decode);
-    return answers ? Apart(*prefill, *answers) : std::nullopt;
+    return answers ? Disaggregated(*prefill, *answers) : std::nullopt;
   }
 
  private:
@@ -287,7 +287,7 @@ class KindSearch {
     KeepStaged(fastest, SearchSplit(FastestToken(fastest.problem)));
   }
 
-  // The leading node of a group sends and receives its rows.
+  // The leader of a group sends and receives its rows.
   void Connect(Staged& staged) const {
     staged.problem.links.clear();
     for (const Unit& from : staged.units) {
@@ -466,27 +466,29 @@ class KindSearch {
 
   // --- Prefill nodes and decode nodes differ.
 
-  void FindApart() {
+  void FindDisaggregated() {
     if (problem_.kv_row_bytes <= 0 || problem_.prompt_tokens < 2) return;
     const KindAnswer prefill = StagedAnswer(problem_, alone_, fast_prefill_);
     for (std::vector<KindAnswer>* const decoders : {&decoders_, &groups_}) {
       std::ranges::stable_sort(*decoders, {}, &KindAnswer::token_s);
       const size_t count = std::min(decoders->size(), kDecodePaths);
-      for (const KindAnswer& decode : std::span(*decoders).first(count)) TryApart(prefill, decode);
+      for (const KindAnswer& decode : std::span(*decoders).first(count))
+        TryDisaggregated(prefill, decode);
     }
   }
 
-  void TryApart(const KindAnswer& prefill, const KindAnswer& decode) {
+  void TryDisaggregated(const KindAnswer& prefill, const KindAnswer& decode) {
     const bool is_same =
         prefill.parts.size() == 1 && prefill.parts[0].nodes == decode.parts[0].nodes;
-    if (is_same || !FitsApart(problem_, prefill, decode)) return;
-    if (std::optional<KindAnswer> answer = Apart(prefill, decode)) Keep(*std::move(answer));
+    if (is_same || !FitsDisaggregated(problem_, prefill, decode)) return;
+    if (std::optional<KindAnswer> answer = Disaggregated(prefill, decode)) Keep(*std::move(answer));
   }
 
-  std::optional<KindAnswer> Apart(const KindAnswer& prefill, const KindAnswer& decode) const {
+  std::optional<KindAnswer> Disaggregated(const KindAnswer& prefill,
+                                          const KindAnswer& decode) const {
     const std::optional<double> row_s = TransferTime(prefill, decode);
     if (!row_s) return std::nullopt;
-    KindAnswer answer{.kind = PlanKind::kApart,
+    KindAnswer answer{.kind = PlanKind::kDisaggregated,
                       .parts = prefill.parts,
                       .decode = decode.parts,
                       .first_chunk_s = prefill.first_chunk_s,
@@ -539,7 +541,7 @@ class KindSearch {
   const SplitAnswer fast_prefill_;
   std::vector<KindAnswer> decoders_;  // that have all layers
   std::vector<KindAnswer> groups_;    // likewise
-  std::optional<KindAnswer> best_[static_cast<size_t>(PlanKind::kApart) + 1];
+  std::optional<KindAnswer> best_[static_cast<size_t>(PlanKind::kDisaggregated) + 1];
 };
 
 }  // namespace

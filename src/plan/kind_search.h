@@ -22,8 +22,8 @@ enum class PlanKind : uint8_t {
   kOneNode,
   kPipeline,
   kGroup,
-  kMixed,  // a pipeline in which at least one stage is a group
-  kApart,  // prefill/decode disaggregation: two paths, of other nodes or of other parts
+  kMixed,          // a pipeline in which at least one stage is a group
+  kDisaggregated,  // prefill/decode disaggregation: two paths, of other nodes or of other parts
 };
 
 struct KindAnswer {

@@ -192,34 +192,34 @@ TEST(KindSearch, AGroupForALongAnswerOverAFastLink) {
 }
 
 // A chunk's gathers take long if the link has few bytes/s and a short latency; a token's do not.
-TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
+TEST(KindSearch, APipelinePrefillsAndAGroupDecodesIfThatIsFastest) {
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-5, .bytes_per_s = 3e8});
   problem.prompt_tokens = 8192;
   problem.answer_tokens = 256;
   const auto answers = Search(problem);
-  const KindAnswer* const apart = Find(answers, PlanKind::kApart);
-  ASSERT_NE(apart, nullptr);
-  EXPECT_EQ(apart->parts.size(), 2u);
-  ASSERT_EQ(apart->decode.size(), 1u);
-  EXPECT_EQ(apart->decode[0].nodes.size(), 2u);
-  EXPECT_EQ(Chosen(problem), PlanKind::kApart);
+  const KindAnswer* const disaggregated = Find(answers, PlanKind::kDisaggregated);
+  ASSERT_NE(disaggregated, nullptr);
+  EXPECT_EQ(disaggregated->parts.size(), 2u);
+  ASSERT_EQ(disaggregated->decode.size(), 1u);
+  EXPECT_EQ(disaggregated->decode[0].nodes.size(), 2u);
+  EXPECT_EQ(Chosen(problem), PlanKind::kDisaggregated);
   // Only the transfer of the last frame takes extra time: half of its rows go to or from the
-  // leading node.
-  EXPECT_NEAR(apart->transfer_s, 127.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
+  // leader.
+  EXPECT_NEAR(disaggregated->transfer_s, 127.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
   // An existing plan gets the same prediction as when it was searched for.
-  const auto same = AnswerOfPlan(problem, apart->parts, apart->decode);
+  const auto same = AnswerOfPlan(problem, disaggregated->parts, disaggregated->decode);
   ASSERT_TRUE(same);
-  EXPECT_NEAR(same->request_s, apart->request_s, 1e-9);
+  EXPECT_NEAR(same->request_s, disaggregated->request_s, 1e-9);
   // Impossible without memory for the group's part in addition to the pipeline's.
   SetMemory(problem, static_cast<uint64_t>(kLayers * kLayerBytes / 2 + kHeadBytes + 1e6));
-  EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
+  EXPECT_EQ(Find(Search(problem), PlanKind::kDisaggregated), nullptr);
   // Impossible if KV rows must not be transferred.
   SetMemory(problem, uint64_t{1} << 40);
   problem.kv_row_bytes = 0;
-  EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
+  EXPECT_EQ(Find(Search(problem), PlanKind::kDisaggregated), nullptr);
 }
 
-TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
+TEST(KindSearch, APipelinePrefillsAndOneNodeDecodes) {
   // The second node computes prompts as fast, and reads its memory slowly.
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-3, .bytes_per_s = 3e8});
   problem.split.nodes[1].byte_s *= 3;
@@ -228,7 +228,7 @@ TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
   problem.prompt_tokens = 8192;
   const auto answers = Search(problem);
   const KindAnswer& chosen = answers.at(ChooseKind(answers).value());
-  EXPECT_EQ(chosen.kind, PlanKind::kApart);
+  EXPECT_EQ(chosen.kind, PlanKind::kDisaggregated);
   EXPECT_EQ(chosen.parts.size(), 2u);
   ASSERT_EQ(chosen.decode.size(), 1u);
   EXPECT_THAT(chosen.decode[0].nodes, ElementsAre(0));
@@ -316,9 +316,10 @@ TEST_F(KindsWithHeldRows, AreFetchedWhereThatIsSooner) {
   const KindAnswer group = Answer({Of({0, 1}, 0, kLayers)});
   EXPECT_NEAR(group.fetch_s, kLayers * kLayerRowsBytes / 2 / 1e9, 1e-9);
   // Both paths need the rows; layers that a node has in both share one KV cache.
-  const KindAnswer apart = Answer({Of({0}, 0, 8), Of({1}, 8, kLayers)}, {Of({1}, 0, kLayers)});
-  EXPECT_EQ(apart.held_tokens, kHeld);
-  EXPECT_NEAR(apart.fetch_s, kLayers * kLayerRowsBytes / 1e9, 1e-9);
+  const KindAnswer disaggregated =
+      Answer({Of({0}, 0, 8), Of({1}, 8, kLayers)}, {Of({1}, 0, kLayers)});
+  EXPECT_EQ(disaggregated.held_tokens, kHeld);
+  EXPECT_NEAR(disaggregated.fetch_s, kLayers * kLayerRowsBytes / 1e9, 1e-9);
 }
 
 TEST_F(KindsWithHeldRows, AreComputedWhereFetchingTakesLongerOrNoNodeHasAll) {

@@ -64,7 +64,7 @@ TEST_F(LinkDoubtsTest, ALittleSlowerIsNoReason) {
 }
 
 // A node may answer later than the other one, or not at all for a while.
-TEST_F(LinkDoubtsTest, ADirectionThatIsNotKnownForAWhileIsRemembered) {
+TEST_F(LinkDoubtsTest, ADirectionThatIsUnknownForAWhileIsKept) {
   See(1e9, 1e9, 0);
   std::vector<LinkAbility> one = {{.from = 0, .to = 1, .bytes_per_s = 1e6}};
   doubts_.Apply(nodes_, one, 1 * kNsPerSecond);

@@ -106,8 +106,8 @@ void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelL
     if (spec.part == model::Part::kEmbedding)
       load.embedding_bytes += TensorLoad(files, shape, spec, /*is_head=*/false).bytes;
     if (is_head) load.head_bytes += tensor.bytes;
-    if (model::IsOfNextBlock(spec)) {
-      load.next_bytes += tensor.bytes;
+    if (model::IsOfMtpBlock(spec)) {
+      load.mtp_bytes += tensor.bytes;
     } else if (is_head) {
       load.head_flops += MatrixFlops(shape, spec);
     }

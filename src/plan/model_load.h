@@ -25,7 +25,7 @@ struct ModelLoad {
   std::vector<bool> may_begin;  // whether a slice can begin with this layer; empty: all can
   uint64_t embedding_bytes = 0;
   uint64_t head_bytes = 0;
-  uint64_t next_bytes = 0;          // part of these: an MTP block, which not every token reads
+  uint64_t mtp_bytes = 0;           // part of these: an MTP block, which not every token reads
   bool tied_head = false;           // the head is the embedding tensor
   uint64_t kv_bytes_per_layer = 0;  // of KV cache
   double flops_per_layer = 0;       // of one token, with its attention to `context` others
@@ -62,7 +62,7 @@ struct ModelLoad {
     double by_heads = 0;          // share that is divided by heads; the rest is divided by rows
     double gathers = 4;           // per layer, one after the other; a mean
     uint64_t gathered_bytes = 0;  // per token and layer
-    uint64_t logit_bytes = 0;     // per token, to the leading node
+    uint64_t logit_bytes = 0;     // per token, to the leader
     bool is_new = false;          // nodes with protocol 9 or less do not divide its family
 
     // The same if nodes own experts, instead of having rows of all.

@@ -136,12 +136,12 @@ TEST(ModelLoad, OfEveryArchitectureIsWhatIsComputed) {
     const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
     const auto model = engine::LocalModel::Load(file.files(), {}).value();
     const ModelLoad load = LoadOf(file.files(), {}, 1024, 300).value();
-    double read_bytes = static_cast<double>(load.head_bytes - load.next_bytes);
+    double read_bytes = static_cast<double>(load.head_bytes - load.mtp_bytes);
     for (const ModelLoad::Layer& layer : load.layers) read_bytes += layer.read_bytes;
     const engine::WeightCost cost = engine::CostOf(model->weights(), 1);
     // The compression of rows and the mixing of streams are left out; V4.1 has more of both.
     const bool is_latent = shape.is_latent();
-    const double left_out = shape.shares_far_rows() ? 0.25 : is_latent ? 0.15 : 0.05;
+    const double left_out = shape.shares_compressed_rows() ? 0.25 : is_latent ? 0.15 : 0.05;
     EXPECT_NEAR(read_bytes / cost.step_bytes, 1, left_out);
     const double products = (load.matrix_flops + load.head_flops) / 2;
     const double computed = cost.layer_multiply_adds + cost.head_multiply_adds;

@@ -71,7 +71,7 @@ TEST(Plan, GroupsThatCannotBeAreRefused) {
   EXPECT_NE(Parsed("a+b=0:20,a=21:out").find("twice"), std::string::npos);
 }
 
-TEST(Plan, APipelineReadsAndAGroupAnswers) {
+TEST(Plan, APipelinePrefillsAndAGroupDecodes) {
   Plan plan = ParseSplit("a=0:20,b=21:out", 36, TestNodes(2)).value();
   plan.decode = ParsePath("2*b+a", 36, TestNodes(2)).value();
   EXPECT_TRUE(CheckPlan(plan, 36).ok());

@@ -107,13 +107,13 @@ class Planning {
     }
     problem_.embedding_bytes = load_.embedding_bytes;
     // An MTP block reads the embedding, too.
-    const bool has_own = load_.next_bytes > 0 && !load_.tied_head;
+    const bool has_own = load_.mtp_bytes > 0 && !load_.tied_head;
     problem_.head_bytes =
         SaturatedAdd(load_.head_bytes, has_own ? load_.embedding_bytes : uint64_t{0});
     problem_.shared_bytes = load_.tied_head ? std::min(load_.embedding_bytes, load_.head_bytes)
                             : has_own       ? load_.embedding_bytes
                                             : 0;
-    problem_.head_reads = static_cast<double>(load_.head_bytes - load_.next_bytes);
+    problem_.head_reads = static_cast<double>(load_.head_bytes - load_.mtp_bytes);
   }
 
   void DescribeNodes() {
@@ -270,8 +270,8 @@ class Planning {
 // A pipeline can be planned without measured links; a group cannot.
 void Planning::DescribeGroups() {
   const ModelLoad::Together& together = load_.together;
-  // The leading node also has the MTP block with a whole head; any node may lead.
-  const uint64_t next_bytes = load_.next_bytes > 0 ? load_.head_bytes : 0;
+  // The leader also has the MTP block with a whole head; any node may lead.
+  const uint64_t mtp_bytes = load_.mtp_bytes > 0 ? load_.head_bytes : 0;
   const auto problem_of = [&](uint32_t layers, bool has_head) {
     const double part = static_cast<double>(layers) / layer_count();
     const auto bytes_of = [&](uint64_t all) {
@@ -285,11 +285,11 @@ void Planning::DescribeGroups() {
         .whole = together.whole,
         .by_heads = together.by_heads,
         .bytes = SaturatedAdd(bytes_of(problem_.bytes_before.back() - together.whole_bytes),
-                              has_head ? load_.head_bytes - load_.next_bytes : 0),
+                              has_head ? load_.head_bytes - load_.mtp_bytes : 0),
         .whole_bytes = SaturatedAdd(
             bytes_of(together.whole_bytes),
             has_head ? SaturatedAdd(SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes),
-                                    next_bytes)
+                                    mtp_bytes)
                      : 0),
         .layer_reads = part * problem_.reads_before.back(),
         .head_reads = has_head ? problem_.head_reads : 0,

@@ -138,7 +138,7 @@ TEST(Planner, LayersAreSharedOutAmongDevicesByTheirMemory) {
                 "head on B: as many as fit there), "));
 }
 
-TEST(Planner, SaysWhatPeopleWantToKnow) {
+TEST(Planner, DescribesItsPlan) {
   auto nodes = Nodes({1e12, 1e12, 1e9});
   nodes[1].multiply_flops_per_s = 0;
   const auto split = PlanSplit(nodes, {}, Load(4)).value();
@@ -149,7 +149,7 @@ TEST(Planner, SaysWhatPeopleWantToKnow) {
   EXPECT_THAT(text, HasSubstr("predicted at 4096 tokens: prefill "));
 }
 
-TEST(Planner, LeavesOutWhoIsInTheWayUnlessAllMustTakePart) {
+TEST(Planner, LeavesOutSlowNodesUnlessAllMustTakePart) {
   const auto nodes = Nodes({1e12, 1e9});
   const auto split = PlanSplit(nodes, {}, Load(8)).value();
   EXPECT_EQ(split.plan.stages.size(), 1);
@@ -159,7 +159,7 @@ TEST(Planner, LeavesOutWhoIsInTheWayUnlessAllMustTakePart) {
   EXPECT_LT(all.prefill_tokens_per_s, split.prefill_tokens_per_s);
 }
 
-TEST(Planner, NobodyKnowsHowFast) {
+TEST(Planner, WithoutAnyRatesLayersAreSharedByMemory) {
   const auto split = PlanSplit(Nodes({0, 0}), {}, Load(10)).value();
   EXPECT_THAT(Counts(split), ElementsAre(5, 5));
   EXPECT_EQ(split.prefill_tokens_per_s, 0);

@@ -15,7 +15,7 @@
 namespace aster::plan {
 
 // The source sends a token's rows of some layers to the target: adds the bytes that each node
-// sends. Rows of a group go through its leading node. False if a link is unknown.
+// sends. Rows of a group go through its leader. False if a link is unknown.
 bool SendRows(const KindProblem& problem, const KindAnswer::Part& source,
               const KindAnswer::Part& target, double layers, std::vector<double>& sending_s);
 

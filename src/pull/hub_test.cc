@@ -30,7 +30,7 @@ TEST(Choose, TakesWhatASelectorMeans) {
   EXPECT_THAT(Choose(kPaths, "BF16/m-BF16-00002-of-00002.gguf").value(), testing::SizeIs(2));
 }
 
-TEST(Choose, TakesASmallModelWhereNothingIsSaid) {
+TEST(Choose, TakesASmallModelWithoutASelector) {
   EXPECT_THAT(Choose(kPaths, "").value(), ElementsAre("m-Q4_K_M.gguf"));
   EXPECT_THAT(Choose(std::vector<std::string>{"odd.gguf"}, "").value(), ElementsAre("odd.gguf"));
 }

@@ -38,8 +38,8 @@ std::vector<float> Dequantized(TensorType type, const std::vector<uint8_t>& byte
   return row;
 }
 
-std::vector<float> ThereAndBack(TensorType type, const std::vector<float>& row,
-                                const float* importance = nullptr) {
+std::vector<float> RoundTrip(TensorType type, const std::vector<float>& row,
+                             const float* importance = nullptr) {
   return Dequantized(type, Quantized(type, row, importance), row.size());
 }
 
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Types, QuantizeEachType, ::testing::ValuesIn(kExpectati
 
 TEST_P(QuantizeEachType, NormalWeightsKeepTheirShape) {
   const std::vector<float> row = NormalRow(1, 8192, 0.02f);
-  EXPECT_LE(RelativeError(row, ThereAndBack(type(), row)), GetParam().error);
+  EXPECT_LE(RelativeError(row, RoundTrip(type(), row)), GetParam().error);
 }
 
 TEST_P(QuantizeEachType, TheSameBitsOnEveryMachine) {
@@ -117,7 +117,7 @@ TEST_P(QuantizeEachType, TheCallersFloatModeDoesNotMatter) {
 TEST_P(QuantizeEachType, AConstantRowComesBack) {
   for (const float value : {0.0f, 1.0f, -1.0f, 0.37f, -0.37f}) {
     const std::vector<float> row(512, value);
-    const std::vector<float> back = ThereAndBack(type(), row);
+    const std::vector<float> back = RoundTrip(type(), row);
     // Types with levels around zero and no minimum need not have exactly this level.
     const float tolerance = type() == TensorType::kMXFP4 ? 0.17f : 0.05f;
     for (const float actual : back) EXPECT_NEAR(actual, value, tolerance * std::fabs(value));
@@ -128,7 +128,7 @@ TEST_P(QuantizeEachType, OneLargeWeightAmongZeros) {
   for (const float spike : {3.0f, -3.0f}) {
     std::vector<float> row(512, 0.0f);
     row[100] = spike;
-    const std::vector<float> back = ThereAndBack(type(), row);
+    const std::vector<float> back = RoundTrip(type(), row);
     // IQ2_XXS has no zero and one scale for 32 weights: it has to compromise.
     if (type() != TensorType::kIQ2_XXS) {
       EXPECT_NEAR(back[100], spike, 0.02);
@@ -144,23 +144,23 @@ TEST_P(QuantizeEachType, WhateverIsFiniteStaysFinite) {
     if (!has_size && size > 1) continue;
     std::vector<float> row = NormalRow(4, 512);
     for (float& value : row) value = std::clamp(value, -1.0f, 1.0f) * size;
-    for (const float actual : ThereAndBack(type(), row)) EXPECT_TRUE(std::isfinite(actual)) << size;
+    for (const float actual : RoundTrip(type(), row)) EXPECT_TRUE(std::isfinite(actual)) << size;
   }
 }
 
 TEST_P(QuantizeEachType, SmallAndLargeWeightsLoseNoMoreThanOthers) {
   for (const float size : {1e-2f, 1e3f}) {
     std::vector<float> row = NormalRow(5, 4096);
-    const double expected = RelativeError(row, ThereAndBack(type(), row));
+    const double expected = RelativeError(row, RoundTrip(type(), row));
     for (float& value : row) value *= size;
-    EXPECT_LE(RelativeError(row, ThereAndBack(type(), row)), 1.02 * expected) << size;
+    EXPECT_LE(RelativeError(row, RoundTrip(type(), row)), 1.02 * expected) << size;
   }
 }
 
 TEST_P(QuantizeEachType, AgainIsNoWorse) {
   const std::vector<float> row = NormalRow(6, 4096);
-  const std::vector<float> once = ThereAndBack(type(), row);
-  const std::vector<float> twice = ThereAndBack(type(), once);
+  const std::vector<float> once = RoundTrip(type(), row);
+  const std::vector<float> twice = RoundTrip(type(), once);
   EXPECT_LE(RelativeError(once, twice), 0.5 * GetParam().error);
 }
 
@@ -176,8 +176,8 @@ TEST_P(QuantizeEachType, ImportantWeightsAreServedBetter) {
     }
     return sum;
   };
-  EXPECT_LT(error_of_important(ThereAndBack(type(), row, importance.data())),
-            0.95 * error_of_important(ThereAndBack(type(), row)));
+  EXPECT_LT(error_of_important(RoundTrip(type(), row, importance.data())),
+            0.95 * error_of_important(RoundTrip(type(), row)));
 }
 
 TEST_P(QuantizeEachType, UnusableImportanceIsNone) {
@@ -202,7 +202,7 @@ TEST_P(QuantizeEachType, RefusesWhatItCannotHold) {
 
 TEST(Quantize, HalvesHaveALargestNumber) {
   std::vector<float> row = {65519.0f, -65519.0f};
-  EXPECT_THAT(ThereAndBack(TensorType::kF16, row), ::testing::ElementsAre(65504.0f, -65504.0f));
+  EXPECT_THAT(RoundTrip(TensorType::kF16, row), ::testing::ElementsAre(65504.0f, -65504.0f));
   row[1] = 65520.0f;
   std::vector<uint8_t> bytes(4);
   EXPECT_FALSE(Quantize(TensorType::kF16, row, bytes).ok());
@@ -211,7 +211,7 @@ TEST(Quantize, HalvesHaveALargestNumber) {
 TEST(Quantize, Bfloat16HasALargestNumber) {
   const float largest = std::bit_cast<float>(0x7f7f0000u);
   std::vector<float> row = {std::bit_cast<float>(0x7f7f7fffu)};
-  EXPECT_THAT(ThereAndBack(TensorType::kBF16, row), ::testing::ElementsAre(largest));
+  EXPECT_THAT(RoundTrip(TensorType::kBF16, row), ::testing::ElementsAre(largest));
   row[0] = std::bit_cast<float>(0x7f7f8000u);
   std::vector<uint8_t> bytes(2);
   EXPECT_FALSE(Quantize(TensorType::kBF16, row, bytes).ok());

@@ -107,7 +107,7 @@ class MixedType {
 
  private:
   // The first and the last eighth of the layers, and every third between.
-  bool IsTouchyLayer() const {
+  bool IsSensitiveLayer() const {
     const uint32_t eighth = traits_.layer_count / 8;
     return layer_ < eighth || layer_ >= 7 * traits_.layer_count / 8 || (layer_ - eighth) % 3 == 2;
   }
@@ -156,7 +156,7 @@ class MixedType {
         return layer_ < 4 ? TensorType::kQ5_K : Other();
       case Mix::kQ4_K_M:
       case Mix::kQ5_K_M:
-        return IsTouchyLayer() ? TensorType::kQ6_K : Other();
+        return IsSensitiveLayer() ? TensorType::kQ6_K : Other();
       case Mix::kIQ4:
         return SharesValues() ? TensorType::kQ5_K : Other();
       default:
@@ -203,7 +203,7 @@ class MixedType {
         return IsInFirst(8) ? TensorType::kQ5_K : Other();
       case Mix::kQ4_K_M:
       case Mix::kQ5_K_M:
-        return IsTouchyLayer() ? TensorType::kQ6_K : Other();
+        return IsSensitiveLayer() ? TensorType::kQ6_K : Other();
       case Mix::kIQ2_XXS:
         return IsInFirst(8) ? TensorType::kQ2_K : Other();
       case Mix::kIQ4:

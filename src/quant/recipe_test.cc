@@ -145,7 +145,7 @@ TEST(Recipe, RowsThatAreNotWholeBlocksGetSmallerOnes) {
   EXPECT_EQ(TypeOf(RulesOf("Q8_0"), DenseModel(), "output.weight", 33), TensorType::kF16);
 }
 
-TEST(Recipe, WhatIsSmallOrTouchyIsKeptInFull) {
+TEST(Recipe, SmallAndSensitiveTensorsAreKeptInFull) {
   const TypeRules rules = RulesOf("Q4_K_M");
   const auto type_of = [&](std::string_view name, std::vector<uint64_t> dims, TensorType type) {
     return ChooseType(rules, DenseModel(), MakeTensor(name, std::move(dims), type)).type;

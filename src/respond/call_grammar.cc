@@ -270,9 +270,10 @@ Result<ResponseForm> MakeForm(const CallWriting& writing, const Conversation& co
 }
 
 // Free text up to a mark, and the grammar after each mark.
-class FreeAnswer {
+class FreeTextWithCalls {
  public:
-  FreeAnswer(const CallWriting& writing, CallWriter& writer) : writing_(writing), writer_(writer) {}
+  FreeTextWithCalls(const CallWriting& writing, CallWriter& writer)
+      : writing_(writing), writer_(writer) {}
 
   void Write(std::string_view prompt) {
     const RuleId said = writer_.grammar().AddRule();
@@ -283,24 +284,25 @@ class FreeAnswer {
       Add(said, {text});
       Add(said, Joined({{text}, writer_.calls()}));
     }
-    if (!IsThinkingBehind(writing_.dialect, prompt)) writer_.AddRoot({Grammar::Rule(said)});
+    if (!EndsInReasoning(writing_.dialect, prompt)) writer_.AddRoot({Grammar::Rule(said)});
     // In families whose reasoning consists of messages, it is free text as well.
     const bool has_tags = writing_.dialect.family != chat::Family::kHarmony;
-    if (!writing_.dialect.has_thinking || !has_tags) return;
+    if (!writing_.dialect.has_reasoning || !has_tags) return;
     // Calls within reasoning are part of it.
-    const RuleId thoughts = writer_.grammar().AddRule();
-    const std::string_view mark = chat::ThinkClose(writing_.dialect.family);
-    const Element thought = Without(mark);
-    Add(thoughts, {thought});
+    const RuleId reasoning_rule = writer_.grammar().AddRule();
+    const std::string_view mark = chat::ReasoningClose(writing_.dialect.family);
+    const Element reasoning = Without(mark);
+    Add(reasoning_rule, {reasoning});
     for (const std::string& close : MarksOf(writing_.tokens, mark)) {
-      Add(thoughts, Joined({{thought}, writer_.grammar().Literal(close), {Grammar::Rule(said)}}));
+      Add(reasoning_rule,
+          Joined({{reasoning}, writer_.grammar().Literal(close), {Grammar::Rule(said)}}));
     }
-    if (IsThinkingBehind(writing_.dialect, prompt))
-      return writer_.AddRoot({Grammar::Rule(thoughts)});
+    if (EndsInReasoning(writing_.dialect, prompt))
+      return writer_.AddRoot({Grammar::Rule(reasoning_rule)});
     for (const std::string& open :
-         MarksOf(writing_.tokens, chat::ThinkOpen(writing_.dialect.family))) {
+         MarksOf(writing_.tokens, chat::ReasoningOpen(writing_.dialect.family))) {
       writer_.AddRoot(
-          Joined({{Space()}, writer_.grammar().Literal(open), {Grammar::Rule(thoughts)}}));
+          Joined({{Space()}, writer_.grammar().Literal(open), {Grammar::Rule(reasoning_rule)}}));
     }
   }
 
@@ -384,7 +386,7 @@ Result<ResponseForm> FormOrCalls(const CallWriting& writing, const Conversation&
 Result<ResponseForm> TextWithCalls(const CallWriting& writing, const Conversation& conversation,
                                    std::string_view prompt) {
   return MakeForm(writing, conversation, Keep::kAny, "", [&](CallWriter& writer) {
-    FreeAnswer(writing, writer).Write(prompt);
+    FreeTextWithCalls(writing, writer).Write(prompt);
     return std::string();
   });
 }

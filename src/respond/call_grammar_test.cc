@@ -395,13 +395,13 @@ TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
     EXPECT_TRUE(Judge(*form, open + "add").may_be);
     EXPECT_FALSE(Judge(*form, open + "multiply").may_be);
     EXPECT_FALSE(Judge(*form, open).may_end);
-    if (!dialect_.has_thinking || is_harmony()) return;
+    if (!dialect_.has_reasoning || is_harmony()) return;
     // Calls within reasoning are not parsed.
-    const std::string begin(chat::ThinkOpen(dialect_.family));
-    const std::string thought = tree_->Spelled(begin);
-    const std::string closed = "x" + tree_->Spelled(chat::ThinkClose(dialect_.family));
-    EXPECT_TRUE(Judge(*form, thought + open + "multiply").may_end);
-    EXPECT_FALSE(Judge(*form, thought + closed + open + "multiply").may_be);
+    const std::string begin(chat::ReasoningOpen(dialect_.family));
+    const std::string reasoning = tree_->Spelled(begin);
+    const std::string closed = "x" + tree_->Spelled(chat::ReasoningClose(dialect_.family));
+    EXPECT_TRUE(Judge(*form, reasoning + open + "multiply").may_end);
+    EXPECT_FALSE(Judge(*form, reasoning + closed + open + "multiply").may_be);
     const auto behind = TextWithCalls(Writing(), ask, "x" + begin + "\n");
     ASSERT_TRUE(behind.ok());
     EXPECT_TRUE(Judge(*behind, open + "multiply").may_end);

@@ -108,7 +108,7 @@ void Chat::Keep(const Prompt& prompt, const Answered& answered) {
   last_.marked.clear();
   if (prompt.is_raw || reason == engine::FinishReason::kStopString) return;
   // The template itself writes the markup of calls and reasoning, with its control tokens.
-  const bool is_plain = answered.reply.thinking.empty() && answered.reply.calls.empty();
+  const bool is_plain = answered.reply.reasoning.empty() && answered.reply.calls.empty();
   last_.marked = prompt.text + prompt.forced +
                  (is_plain ? model_.prompt->Marked(generated.text) : generated.text);
 }
@@ -149,7 +149,7 @@ Result<Answered> Chat::GiveResults(const std::vector<std::string>& results, List
 }
 
 // Forgets the tokens of the last answers and their prompts. False if those before are unknown.
-bool Chat::GoBack(size_t answers) {
+bool Chat::RemoveAnswers(size_t answers) {
   if (earlier_.size() >= answers) {
     last_ = std::move(earlier_[earlier_.size() - answers]);
     earlier_.resize(earlier_.size() - answers);
@@ -167,7 +167,7 @@ Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_canc
   // The state to restore if there is no new answer.
   const Exchange exchange = last_;
   const std::vector<Exchange> earlier = earlier_;
-  if (!GoBack(1)) {
+  if (!RemoveAnswers(1)) {
     return FailedPrecondition("the last question was asked before the conversation was loaded");
   }
   const std::vector<Call> calls = std::exchange(open_calls_, {});
@@ -193,7 +193,7 @@ Status Chat::Undo() {
   if (question == messages_.rend()) return FailedPrecondition("there is nothing to take back");
   const auto answers = std::count_if(
       messages_.rbegin(), question, [](const Turn& turn) { return turn.said.role == "assistant"; });
-  if (!GoBack(static_cast<size_t>(answers))) {
+  if (!RemoveAnswers(static_cast<size_t>(answers))) {
     return FailedPrecondition("the last question was asked before the conversation was loaded");
   }
   messages_.erase(std::prev(question.base()), messages_.end());

@@ -70,7 +70,7 @@ class Chat final : public Dialogue {
                             const IsCancelled& is_cancelled);
   void Keep(const Prompt& prompt, const Answered& answered);
   void AddAnswer(const std::string& text, const Reply& reply);
-  bool GoBack(size_t answers);
+  bool RemoveAnswers(size_t answers);
 
   engine::Generator& generator_;
   const Model& model_;

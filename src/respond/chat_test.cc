@@ -185,8 +185,8 @@ TEST_F(ChatTest, AnErrorLeavesItAsItWas) {
 }
 
 TEST_F(ChatTest, WhatIsRestoredGoesOnWhereItWas) {
-  const std::string thought = "<think>\nAh.\n</think>\n\nSo.";
-  engine_.texts = {thought + "\n" + kAddCall, "two"};
+  const std::string reasoning = "<think>\nAh.\n</think>\n\nSo.";
+  engine_.texts = {reasoning + "\n" + kAddCall, "two"};
   Chat chat = Make(WithAdd());
   ASSERT_TRUE(chat.Ask("a", nothing_).ok());
   const Transcript kept = chat.transcript();

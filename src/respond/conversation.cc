@@ -7,8 +7,8 @@
 
 namespace aster::respond {
 
-void SetThinking(bool thinks, Conversation& conversation) {
-  chat::AddThinking(thinks, conversation.variables);
+void SetReasoning(bool reasons, Conversation& conversation) {
+  chat::AddReasoning(reasons, conversation.variables);
 }
 
 }  // namespace aster::respond

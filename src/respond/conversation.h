@@ -23,7 +23,7 @@ struct Conversation {
   // In the form of chat templates; the arguments of calls are texts.
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
   nlohmann::ordered_json tools;  // in OpenAI's form; null: none
-  // Further variables of the template, such as those of the reasoning effort (SetThinking).
+  // Further variables of the template, such as those of the reasoning effort (SetReasoning).
   nlohmann::ordered_json variables = nlohmann::ordered_json::object();
   ToolChoice tool_choice = ToolChoice::kAuto;
   std::string tool_name;  // for kNamed
@@ -36,7 +36,7 @@ struct Conversation {
 };
 
 // Sets whether the model reasons before it answers, with all variables that templates have for it.
-void SetThinking(bool thinks, Conversation& conversation);
+void SetReasoning(bool reasons, Conversation& conversation);
 
 struct Settings {
   engine::SamplingOptions sampling;

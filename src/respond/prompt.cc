@@ -62,7 +62,7 @@ Result<std::string> RenderContinued(const Model& model, const Conversation& conv
   // The prompt for a response from its beginning, without reasoning, then the given beginning, in
   // which control tokens stay text.
   std::string prompt = TRY(Render(model, WithoutLast(conversation)));
-  prompt += chat::EndOfThoughts(model.dialect, prompt);
+  prompt += chat::ReasoningEnd(model.dialect, prompt);
   prompt += chat::AnswerOpen(model.dialect.family);
   const auto& begun = conversation.messages.back()["content"].get_ref<const std::string&>();
   return prompt + model.prompt->Marked(begun);
@@ -84,7 +84,7 @@ Status AddForm(const Model& model, const Conversation& conversation, Prompt& pro
   }
   // The form covers the whole response: reasoning that the prompt has begun ends here.
   if (prompt.has_to_call || has_form)
-    prompt.forced = chat::EndOfThoughts(model.dialect, prompt.text);
+    prompt.forced = chat::ReasoningEnd(model.dialect, prompt.text);
   if (has_form && !offers) prompt.forced += chat::AnswerOpen(model.dialect.family);
   prompt.forced += form.begun;
   prompt.grammar = std::move(form.rest);
@@ -135,9 +135,9 @@ bool HasGapTokens(const text::Tokenizer& tokenizer) {
          special.fim_middle != text::kNoToken;
 }
 
-Result<std::vector<int32_t>> GapPrompt(const text::Tokenizer& tokenizer, std::string_view prefix,
-                                       std::string_view suffix, std::string_view middle,
-                                       std::span<const OtherFile> others) {
+Result<std::vector<int32_t>> InfillPrompt(const text::Tokenizer& tokenizer, std::string_view prefix,
+                                          std::string_view suffix, std::string_view middle,
+                                          std::span<const OtherFile> others) {
   const text::Vocab& vocab = tokenizer.vocab();
   const text::SpecialTokens& special = vocab.special;
   if (!HasGapTokens(tokenizer))

@@ -64,9 +64,9 @@ struct OtherFile {
 };
 // Fill-in-the-middle: the response continues after `middle`, in the gap between prefix and suffix.
 // Unimplemented if the model has no tokens for it.
-Result<std::vector<int32_t>> GapPrompt(const text::Tokenizer& tokenizer, std::string_view prefix,
-                                       std::string_view suffix, std::string_view middle,
-                                       std::span<const OtherFile> others = {});
+Result<std::vector<int32_t>> InfillPrompt(const text::Tokenizer& tokenizer, std::string_view prefix,
+                                          std::string_view suffix, std::string_view middle,
+                                          std::span<const OtherFile> others = {});
 bool HasGapTokens(const text::Tokenizer& tokenizer);
 
 // A text to continue, as tokens.

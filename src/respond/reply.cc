@@ -5,7 +5,7 @@
 
 namespace aster::respond {
 
-void Reply::Add(std::span<const chat::ReplyEvent> events, std::span<const SpokenToken> more) {
+void Reply::Add(std::span<const chat::ReplyEvent> events, std::span<const ResponseToken> more) {
   using Kind = chat::ReplyEvent::Kind;
   tokens.insert(tokens.end(), more.begin(), more.end());
   for (const chat::ReplyEvent& event : events) {
@@ -13,8 +13,8 @@ void Reply::Add(std::span<const chat::ReplyEvent> events, std::span<const Spoken
       case Kind::kContent:
         content += event.text;
         break;
-      case Kind::kThinking:
-        thinking += event.text;
+      case Kind::kReasoning:
+        reasoning += event.text;
         break;
       case Kind::kCallBegin:
         calls.push_back({.id = event.id, .name = event.text, .arguments = ""});

@@ -18,15 +18,15 @@
 
 namespace aster::respond {
 
-struct TokenChance {
+struct TokenWithLogprob {
   int32_t id = -1;
   std::string bytes;
   float logprob = 0;
 };
 
 // A token of the response with its log-probability, and the most likely alternatives.
-struct SpokenToken : TokenChance {
-  std::vector<TokenChance> top = {};
+struct ResponseToken : TokenWithLogprob {
+  std::vector<TokenWithLogprob> top = {};
 };
 
 enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
@@ -47,12 +47,12 @@ struct PlanUsed {
 };
 
 struct Usage {
-  uint64_t prompt = 0;    // tokens
-  uint64_t cached = 0;    // of the prompt
-  uint64_t answer = 0;    // tokens of the response, with its end token
-  uint64_t thinking = 0;  // of these, about this number are reasoning
-  uint64_t drafted = 0;   // draft tokens that were checked
-  uint64_t accepted = 0;  // of these, draft tokens that were accepted
+  uint64_t prompt = 0;     // tokens
+  uint64_t cached = 0;     // of the prompt
+  uint64_t answer = 0;     // tokens of the response, with its end token
+  uint64_t reasoning = 0;  // of these, about this number are reasoning
+  uint64_t drafted = 0;    // draft tokens that were checked
+  uint64_t accepted = 0;   // of these, draft tokens that were accepted
   engine::RequestTimes times = {};
   std::shared_ptr<const PlanUsed> plan = nullptr;  // of the first choice; null: one machine
 
@@ -63,7 +63,7 @@ struct Usage {
 struct Piece {
   std::string_view text = {};  // as the model writes it
   std::span<const chat::ReplyEvent> events = {};
-  std::span<const SpokenToken> tokens = {};  // if log-probabilities are wanted
+  std::span<const ResponseToken> tokens = {};  // if log-probabilities are wanted
 };
 
 struct End {
@@ -96,11 +96,11 @@ struct Call {
 // A whole response.
 struct Reply {
   std::string content;
-  std::string thinking;
+  std::string reasoning;
   std::vector<Call> calls;
-  std::vector<SpokenToken> tokens;  // if log-probabilities are wanted
+  std::vector<ResponseToken> tokens;  // if log-probabilities are wanted
 
-  void Add(std::span<const chat::ReplyEvent> events, std::span<const SpokenToken> more = {});
+  void Add(std::span<const chat::ReplyEvent> events, std::span<const ResponseToken> more = {});
 };
 
 }  // namespace aster::respond

@@ -40,7 +40,7 @@ engine::Request Response::MakeRequest(std::shared_ptr<const void> owner) {
     request.stop_tokens = model_.tokenizer->vocab().end_of_generation;
   // The markup of calls and reasoning may be control tokens.
   request.show_control =
-      parser_ != nullptr && (prompt_.tools != nullptr || model_.dialect.has_thinking);
+      parser_ != nullptr && (prompt_.tools != nullptr || model_.dialect.has_reasoning);
   // Structured output: tokens that the grammar does not allow get no probability.
   if (masks_ != nullptr) {
     request.edit_logits = [masks = masks_, begin = prompt_.tokens.size()](
@@ -70,13 +70,13 @@ void Response::OnToken(const engine::Delta& delta) {
   // Text becomes events (content, reasoning, calls); tokens follow when their text is certain.
   listener_.OnToken(delta);
   Begin();
-  AddUnsaid(delta.choice);
-  said_bytes_ += delta.text.size();
+  AddUnsent(delta.choice);
+  sent_bytes_ += delta.text.size();
   const std::vector<chat::ReplyEvent> events = Read(delta.text, /*is_end=*/false);
-  const std::vector<SpokenToken> tokens = TakeSaid();
+  const std::vector<ResponseToken> tokens = TakeSent();
   if (!events.empty() || !tokens.empty() || !delta.text.empty())
     listener_.OnPiece({.text = delta.text, .events = events, .tokens = tokens});
-  if (is_thinking_) ++thinking_tokens_;
+  if (is_reasoning_) ++reasoning_tokens_;
 }
 
 void Response::OnFinish(const engine::Finish& finish) {
@@ -85,7 +85,7 @@ void Response::OnFinish(const engine::Finish& finish) {
   end.is_cancelled = finish.reason == FinishReason::kCancelled && !is_complete_;
   end.status = StatusOf(finish);
   std::vector<chat::ReplyEvent> events;
-  std::vector<SpokenToken> tokens;
+  std::vector<ResponseToken> tokens;
   if (end.status.ok() && !is_complete_) {
     events = Read(finish.text, /*is_end=*/true);
     tokens = TakeLast(finish);
@@ -119,7 +119,7 @@ Usage Response::UsageOf(const engine::Finish& finish) const {
   return {.prompt = finish.counts.prompt,
           .cached = finish.counts.cached,
           .answer = finish.counts.generated,
-          .thinking = thinking_tokens_,
+          .reasoning = reasoning_tokens_,
           .drafted = finish.counts.drafts.drafted,
           .accepted = finish.counts.drafts.accepted,
           .times = finish.times};
@@ -158,7 +158,7 @@ void Response::KeepWanted(std::vector<chat::ReplyEvent>& events) {
 // Updates the state of the reply, and gives calls their ids.
 void Response::Follow(std::vector<chat::ReplyEvent>& events) {
   for (chat::ReplyEvent& event : events) {
-    is_thinking_ = event.kind == Kind::kThinking;
+    is_reasoning_ = event.kind == Kind::kReasoning;
     if (event.kind == Kind::kCallEnd) has_ended_call_ = true;
     if (event.kind != Kind::kCallBegin) continue;
     has_calls_ = true;
@@ -180,7 +180,7 @@ std::string Response::NewCallId() const {
                                                          : "call_" + digits.substr(0, 24);
 }
 
-void Response::AddUnsaid(const engine::Choice& choice) {
+void Response::AddUnsent(const engine::Choice& choice) {
   if (!settings_.sampling.logprobs || model_.tokenizer == nullptr) return;
   const text::Tokenizer& tokenizer = *model_.tokenizer;
   if (!settings_.ignores_end && tokenizer.vocab().IsEndOfGeneration(choice.id)) return;
@@ -189,34 +189,34 @@ void Response::AddUnsaid(const engine::Choice& choice) {
     const auto found = tokenizer.TokenBytes(id);
     return found.ok() ? std::string(*found) : std::string();
   };
-  SpokenToken token{{choice.id, bytes(choice.id), choice.logprob}};
+  ResponseToken token{{choice.id, bytes(choice.id), choice.logprob}};
   for (const engine::TokenLogprob& top : choice.top)
     token.top.push_back({top.id, bytes(top.id), top.logprob});
-  unsaid_.push_back(std::move(token));
+  unsent_.push_back(std::move(token));
 }
 
 // If a stop string may still cut the response, tokens wait for their text.
-std::vector<SpokenToken> Response::TakeSaid() {
+std::vector<ResponseToken> Response::TakeSent() {
   size_t count = 0;
-  for (size_t bytes = taken_bytes_; count < unsaid_.size(); ++count) {
-    bytes += unsaid_[count].bytes.size();
-    if (!settings_.stops.empty() && bytes > said_bytes_) break;
+  for (size_t bytes = taken_bytes_; count < unsent_.size(); ++count) {
+    bytes += unsent_[count].bytes.size();
+    if (!settings_.stops.empty() && bytes > sent_bytes_) break;
     taken_bytes_ = bytes;
   }
-  const auto end = unsaid_.begin() + static_cast<ptrdiff_t>(count);
-  std::vector<SpokenToken> said(std::make_move_iterator(unsaid_.begin()),
-                                std::make_move_iterator(end));
-  unsaid_.erase(unsaid_.begin(), end);
+  const auto end = unsent_.begin() + static_cast<ptrdiff_t>(count);
+  std::vector<ResponseToken> said(std::make_move_iterator(unsent_.begin()),
+                                  std::make_move_iterator(end));
+  unsent_.erase(unsent_.begin(), end);
   return said;
 }
 
 // Tokens that begin before the place where a stop string cut are kept.
-std::vector<SpokenToken> Response::TakeLast(const engine::Finish& finish) {
+std::vector<ResponseToken> Response::TakeLast(const engine::Finish& finish) {
   // A token is reported if any of its text is: it may end after the cut.
-  said_bytes_ += finish.text.size();
-  std::vector<SpokenToken> last = TakeSaid();
-  for (SpokenToken& token : std::exchange(unsaid_, {})) {
-    if (finish.reason == FinishReason::kStopString && taken_bytes_ >= said_bytes_) break;
+  sent_bytes_ += finish.text.size();
+  std::vector<ResponseToken> last = TakeSent();
+  for (ResponseToken& token : std::exchange(unsent_, {})) {
+    if (finish.reason == FinishReason::kStopString && taken_bytes_ >= sent_bytes_) break;
     taken_bytes_ += token.bytes.size();
     last.push_back(std::move(token));
   }

@@ -50,9 +50,9 @@ class Response {
   bool IsNewCallId(std::string_view id) const;
   std::string NewCallId() const;
 
-  void AddUnsaid(const engine::Choice& choice);
-  std::vector<SpokenToken> TakeSaid();
-  std::vector<SpokenToken> TakeLast(const engine::Finish& finish);
+  void AddUnsent(const engine::Choice& choice);
+  std::vector<ResponseToken> TakeSent();
+  std::vector<ResponseToken> TakeLast(const engine::Finish& finish);
 
   // Constant after construction.
   const Model& model_;
@@ -63,15 +63,15 @@ class Response {
 
   std::unique_ptr<chat::ReplyParser> parser_;  // null: the prompt is raw
   bool has_begun_ = false;
-  bool is_thinking_ = false;
+  bool is_reasoning_ = false;
   bool has_calls_ = false;
   bool has_ended_call_ = false;
   bool is_complete_ = false;
   std::vector<std::string> call_ids_;
-  uint64_t thinking_tokens_ = 0;
-  std::vector<SpokenToken> unsaid_;  // their text has not been sent yet
-  size_t said_bytes_ = 0;            // of the response
-  size_t taken_bytes_ = 0;           // of tokens before unsaid_
+  uint64_t reasoning_tokens_ = 0;
+  std::vector<ResponseToken> unsent_;  // their text has not been sent yet
+  size_t sent_bytes_ = 0;              // of the response
+  size_t taken_bytes_ = 0;             // of tokens before unsent_
 };
 
 }  // namespace aster::respond

@@ -123,7 +123,7 @@ TEST_F(ResponseTest, TheSameEventsInWhateverPiecesTheTextComes) {
     play.SayEach(said, piece);
     play.Finish(FinishReason::kStopToken);
     EXPECT_EQ(play.heard().text, said);
-    EXPECT_EQ(play.reply().thinking, "Let me see.");
+    EXPECT_EQ(play.reply().reasoning, "Let me see.");
     EXPECT_EQ(play.reply().content, "I add.");
     ASSERT_THAT(play.reply().calls, SizeIs(2));
     for (const Call& call : play.reply().calls) {
@@ -135,8 +135,8 @@ TEST_F(ResponseTest, TheSameEventsInWhateverPiecesTheTextComes) {
     EXPECT_EQ(play.heard().usage.answer, play.heard().tokens);
     EXPECT_EQ(play.heard().usage.cached, 2U);
     if (piece == 1) {
-      EXPECT_GE(play.heard().usage.thinking, 10U);
-      EXPECT_LT(play.heard().usage.thinking, 30U);
+      EXPECT_GE(play.heard().usage.reasoning, 10U);
+      EXPECT_LT(play.heard().usage.reasoning, 30U);
     }
   }
 }
@@ -180,7 +180,7 @@ TEST_F(ResponseTest, AFormEndsReasoningThatThePromptHasBegun) {
   play.Prefill();
   play.Say("yes");
   play.Finish(FinishReason::kStopToken);
-  EXPECT_EQ(play.reply().thinking, "");
+  EXPECT_EQ(play.reply().reasoning, "");
   EXPECT_EQ(play.reply().content, "yes");
   // Only tokens that the form allows may be chosen.
   std::vector<float> logits(model_.get().tokens->vocab_size(), 1.0F);
@@ -281,7 +281,7 @@ TEST_F(ResponseTest, LogprobsWaitForTheirTextWhereAStopStringMayCutIt) {
   play.Finish(FinishReason::kStopString);
   EXPECT_EQ(play.reply().content, "abd");
   std::string bytes;
-  for (const SpokenToken& token : play.reply().tokens) bytes += token.bytes;
+  for (const ResponseToken& token : play.reply().tokens) bytes += token.bytes;
   EXPECT_EQ(bytes, "abd");
   EXPECT_EQ(play.reply().tokens[2].logprob, -3);
   EXPECT_EQ(play.heard().reason, EndReason::kStopString);
@@ -306,7 +306,7 @@ TEST_F(ResponseTest, AGrammarThatCostsTooMuchIsTheReasonOfTheFailure) {
   EXPECT_THAT(play.heard().status.error().message(), HasSubstr("too many ways"));
 }
 
-TEST_F(ResponseTest, WhatEndsItIsTold) {
+TEST_F(ResponseTest, TheEndReasonIsReported) {
   const auto end = [&](FinishReason reason) {
     Play play(model_.get(), Question());
     play.Say("a");

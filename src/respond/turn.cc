@@ -22,10 +22,10 @@ ordered_json CallsJson(const std::vector<Call>& calls) {
 
 // An answer in the form of templates. Text alone is as the model wrote it.
 ordered_json AnswerJson(const std::string& text, const Reply& reply) {
-  if (reply.thinking.empty() && reply.calls.empty())
+  if (reply.reasoning.empty() && reply.calls.empty())
     return {{"role", "assistant"}, {"content", text}};
   ordered_json json = {{"role", "assistant"}, {"content", reply.content}};
-  if (!reply.thinking.empty()) json["reasoning_content"] = reply.thinking;
+  if (!reply.reasoning.empty()) json["reasoning_content"] = reply.reasoning;
   if (!reply.calls.empty()) json["tool_calls"] = CallsJson(reply.calls);
   return json;
 }

@@ -132,7 +132,7 @@ void Acceptor::Main() {
   for (;;) {
     const int64_t now_ns = clock_.NowNs();
     EndExpired(now_ns);
-    EndTalkative();
+    EndFlooding();
     std::vector<pollfd> polled = {{.fd = waker_.descriptor(), .events = POLLIN, .revents = 0}};
     if (now_ns >= paused_until_ns_) {
       for (const net::Socket& each : listeners_)
@@ -215,7 +215,7 @@ void Acceptor::EndExpired(int64_t now_ns) {
 }
 
 // gRPC's parser of headers buffers its input, even a header without an end.
-void Acceptor::EndTalkative() {
+void Acceptor::EndFlooding() {
   const MutexLock lock(mu_);
   std::erase_if(watched_, [&](const Watched& each) {
     const bool ends = !each.is_admitted && ReceivedBytes(each.socket) > options_.max_bytes;

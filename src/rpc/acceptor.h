@@ -78,7 +78,7 @@ class Acceptor {
   Status AcceptOne(const net::Socket& listener, bool& is_last) EXCLUDES(mu_);
   void Pause(const Error& why);
   void EndExpired(int64_t now_ns) EXCLUDES(mu_);
-  void EndTalkative() EXCLUDES(mu_);
+  void EndFlooding() EXCLUDES(mu_);
   void ForgetEnded() REQUIRES(mu_);
   size_t Unauthenticated() const REQUIRES(mu_);
   bool IsFull() const REQUIRES(mu_);

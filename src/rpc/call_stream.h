@@ -55,7 +55,7 @@ class CallStream {
     return status_;
   }
   // Whether it ended because nothing came for too long.
-  bool was_silent() const { return was_silent_; }
+  bool has_timed_out() const { return has_timed_out_; }
 
  private:
   // Waits for the pending operation and returns whether it succeeded. After too long a silence the
@@ -65,7 +65,7 @@ class CallStream {
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, DeadlineIn(silence_ns_)) ==
         grpc::CompletionQueue::NextStatus::TIMEOUT) {
-      was_silent_ = true;
+      has_timed_out_ = true;
       context_.TryCancel();
       queue_.Next(&tag, &ok);
       ok = false;
@@ -88,7 +88,7 @@ class CallStream {
   grpc::Status status_;
   bool is_open_ = false;
   bool is_finished_ = false;
-  bool was_silent_ = false;
+  bool has_timed_out_ = false;
 };
 
 }  // namespace aster::rpc

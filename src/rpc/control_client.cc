@@ -151,7 +151,7 @@ class GrpcClient final : public ControlClient {
     Message message;
     while (stream.Next(&message)) TRY(take(message));
     const grpc::Status& status = stream.Finish();
-    if (!stream.was_silent()) return status;
+    if (!stream.has_timed_out()) return status;
     return Error(Code::kDeadlineExceeded,
                  fmt::format("{}: nothing came for {} seconds: is the machine on, and reachable "
                              "from here?",

@@ -67,7 +67,7 @@ TEST_F(Client, RefusesAnotherNodeThanExpected) {
                                      HasSubstr(laptop_.node.ToText())));
 }
 
-TEST_F(Client, SaysThatNobodyListens) {
+TEST_F(Client, ReportsThatNothingListens) {
   const std::string address = [&] { return StartServer(desk_, service_)->addresses().front(); }();
   const auto client = MakeClient(laptop_, address);
   const Error error = client->Describe(kPatienceNs).error();
@@ -75,7 +75,7 @@ TEST_F(Client, SaysThatNobodyListens) {
   EXPECT_THAT(error.message(), AllOf(HasSubstr(address), HasSubstr("no program listens there")));
 }
 
-TEST_F(Client, SaysThatNobodyAnswers) {
+TEST_F(Client, ReportsThatNothingAnswers) {
   // The system accepts connections for a listener that does nothing.
   const net::Socket silent = net::Listen(Loopback("127.0.0.1:0")).value();
   const std::string address = net::LocalEndpoint(silent)->ToText();

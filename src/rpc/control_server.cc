@@ -112,7 +112,7 @@ class ClusterCalls final : public v1::Cluster::Service {
   grpc::Status Measure(grpc::ServerContext* context, const v1::MeasureRequest* request,
                        grpc::ServerWriter<v1::Piece>* writer) override {
     return Answer(*context, [&](const NodeId& from) -> Status {
-      if (request->has_become_slow()) service_.HearOfSlowLink(from);
+      if (request->has_become_slow()) service_.OnSlowLink(from);
       if (request->bytes() > kMaxMeasuredBytes) {
         return InvalidArgument(fmt::format("{} bytes to measure with: at most {} are possible",
                                            request->bytes(), kMaxMeasuredBytes));

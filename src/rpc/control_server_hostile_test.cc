@@ -246,7 +246,7 @@ TEST_F(Hostile, RevokedNodesAreAskedNothing) {
   EXPECT_TRUE(client->Exchange({}, kPatienceNs).ok());
 }
 
-TEST_F(Hostile, NobodyTakesAllThePlaces) {
+TEST_F(Hostile, NoClientCanTakeAllCallSlots) {
   service_.tensor = [](const Hash128&, std::string_view, uint64_t, const ByteSink& sink) -> Status {
     const std::vector<uint8_t> bytes(100'000);
     for (;;) TRY(sink(bytes));

@@ -96,7 +96,7 @@ class ControlService {
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                              const ByteSink& sink) = 0;
   // The node reports that the direction to it has become slow.
-  virtual void HearOfSlowLink(const NodeId& /*from*/) {}
+  virtual void OnSlowLink(const NodeId& /*from*/) {}
   // Receives the next bytes of a session. An error at once if it could not be kept in the end.
   virtual Result<SessionReceipt> PutSession(const NodeId& /*from*/, const SessionPart& /*part*/) {
     return FailedPrecondition("this node takes no sessions");

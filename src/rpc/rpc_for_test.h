@@ -49,10 +49,10 @@ class ServiceForTest : public ControlService {
   std::function<Status(const Hash128&, std::string_view, uint64_t, const ByteSink&)> tensor;
 
   std::function<Status(const NodeId&, const DrainRequest&)> drain;
-  std::function<void(const NodeId&)> hear_of_slow_link;
+  std::function<void(const NodeId&)> on_slow_link;
 
-  void HearOfSlowLink(const NodeId& from) override {
-    if (hear_of_slow_link) hear_of_slow_link(from);
+  void OnSlowLink(const NodeId& from) override {
+    if (on_slow_link) on_slow_link(from);
   }
 
   Status Drain(const NodeId& from, const DrainRequest& request) override {

@@ -16,8 +16,9 @@
 namespace aster::serve {
 namespace {
 
-respond::Settings SettingsOf(const AnswerContext& context, const Ask& ask, uint64_t seed) {
-  respond::Settings settings = ask;
+respond::Settings SettingsOf(const AnswerContext& context, const ApiRequest& request,
+                             uint64_t seed) {
+  respond::Settings settings = request;
   settings.sampling.seed = seed;
   settings.context_limit = context.context_limit;
   settings.draft = context.draft;
@@ -30,17 +31,18 @@ AnswerLoopState StateOf(const AnswerContext& context) {
   return context.ensemble != nullptr ? context.ensemble->state() : context.loop->state();
 }
 
-std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask& ask,
+std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const ApiRequest& request,
                                         Problem& problem) {
   if (!context.model.prompt->has_template()) {
     problem = ProblemOf(Unimplemented("this model has no chat template; use /v1/completions"),
-                        ask.prompt_field);
+                        request.prompt_field);
     return std::nullopt;
   }
   respond::Part part = respond::Part::kMessages;
-  auto prompt = respond::MakePrompt(context.model, ask, &part);
+  auto prompt = respond::MakePrompt(context.model, request, &part);
   if (prompt.ok()) return *std::move(prompt);
-  problem = ProblemOf(prompt.error(), part == respond::Part::kTools ? "tools" : ask.prompt_field);
+  problem =
+      ProblemOf(prompt.error(), part == respond::Part::kTools ? "tools" : request.prompt_field);
   return std::nullopt;
 }
 
@@ -53,10 +55,10 @@ class Answer::Choice final : public respond::Listener {
         index_(index),
         prompt_(&prompt),
         response_(std::make_unique<respond::Response>(
-            answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt, masks,
-            *this)) {}
+            answer.context_.model, SettingsOf(answer.context_, answer.request_, seed), prompt,
+            masks, *this)) {}
   // Of an ensemble.
-  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::Asked> question)
+  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::QuestionRun> question)
       : answer_(answer), index_(index), question_(std::move(question)) {}
 
   void OnPrefill(uint64_t done, uint64_t total) override {
@@ -69,7 +71,7 @@ class Answer::Choice final : public respond::Listener {
     answer_.Begin(0);
     CountToken();
   }
-  void OnPiece(const respond::Piece& piece) override { answer_.Say(index_, piece); }
+  void OnPiece(const respond::Piece& piece) override { answer_.WritePiece(index_, piece); }
   void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
 
   // Sends the beginning of the response.
@@ -93,7 +95,7 @@ class Answer::Choice final : public respond::Listener {
 
   const respond::Prompt& prompt() const { return *prompt_; }
   respond::Response& response() { return *response_; }
-  std::shared_ptr<ensemble::Asked> TakeQuestion() { return std::move(question_); }
+  std::shared_ptr<ensemble::QuestionRun> TakeQuestion() { return std::move(question_); }
 
  private:
   Answer& answer_;
@@ -101,20 +103,21 @@ class Answer::Choice final : public respond::Listener {
   // null: an ensemble's
   const respond::Prompt* const prompt_ = nullptr;
   const std::unique_ptr<respond::Response> response_;
-  std::shared_ptr<ensemble::Asked> question_;
+  std::shared_ptr<ensemble::QuestionRun> question_;
   int64_t last_token_ns_ = 0;
 };
 
-Answer::Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStream> stream,
-               std::unique_ptr<ReplyWriter> writer, std::string endpoint)
+Answer::Answer(const AnswerContext& context, ApiRequest request,
+               std::shared_ptr<ReplyStream> stream, std::unique_ptr<ReplyWriter> writer,
+               std::string endpoint)
     : context_(context),
-      ask_(std::move(ask)),
+      request_(std::move(request)),
       stream_(std::move(stream)),
       endpoint_(std::move(endpoint)),
       start_ns_(context.clock->NowNs()),
       writer_(std::move(writer)),
       trace_(!context.trace_folder.empty(), start_ns_) {
-  for (const int64_t most_ns : {context.deadline_ns, ask_.timeout_ns}) {
+  for (const int64_t most_ns : {context.deadline_ns, request_.timeout_ns}) {
     if (most_ns > 0) deadline_ns_ = std::min(deadline_ns_, start_ns_ + most_ns);
   }
 }
@@ -152,24 +155,24 @@ void Answer::SaveTrace() const {
 Result<respond::Prompt> Answer::PromptOfText(const RawPrompt& raw) const {
   std::vector<int32_t> tokens = raw.ids;
   if (raw.suffix) {
-    tokens = TRY(respond::GapPrompt(*context_.model.tokenizer, raw.text, *raw.suffix, raw.middle,
-                                    raw.others));
+    tokens = TRY(respond::InfillPrompt(*context_.model.tokenizer, raw.text, *raw.suffix, raw.middle,
+                                       raw.others));
   }
   if (tokens.empty()) tokens = TRY(context_.model.prompt->EncodeRaw(raw.text, /*begins=*/true));
-  respond::Prompt prompt = respond::RawPrompt(std::move(tokens), ask_.form);
+  respond::Prompt prompt = respond::RawPrompt(std::move(tokens), request_.form);
   prompt.text = raw.text;
   return prompt;
 }
 
 Problem Answer::MakePrompts() {
   Problem problem;
-  if (ask_.raw.empty()) {
-    auto prompt = PromptOf(context_, ask_, problem);
+  if (request_.raw.empty()) {
+    auto prompt = PromptOf(context_, request_, problem);
     if (prompt) prompts_.push_back(*std::move(prompt));
   }
-  for (const RawPrompt& raw : ask_.raw) {
+  for (const RawPrompt& raw : request_.raw) {
     auto prompt = PromptOfText(raw);
-    if (!prompt.ok()) return ProblemOf(prompt.error(), ask_.prompt_field);
+    if (!prompt.ok()) return ProblemOf(prompt.error(), request_.prompt_field);
     prompts_.push_back(*std::move(prompt));
   }
   for (const respond::Prompt& prompt : prompts_) {
@@ -183,12 +186,12 @@ Problem Answer::CheckLength(const respond::Prompt& prompt) const {
   if (count > 0 && count < context_.context_limit) return {};
   if (count == 0)
     return ProblemOf(InvalidArgument("the prompt is empty: give some text to go on from"),
-                     ask_.prompt_field);
+                     request_.prompt_field);
   Problem problem = ProblemOf(
       OutOfRange(fmt::format("the prompt has {} tokens, and prompt and answer have to fit into {}; "
                              "shorten it, or start the server with a larger --ctx",
                              count, context_.context_limit)),
-      ask_.prompt_field);
+      request_.prompt_field);
   problem.prompt_tokens = count;
   problem.most_tokens = context_.context_limit;
   return problem;
@@ -203,9 +206,9 @@ std::string Answer::TextOf(const respond::Prompt& prompt) const {
 
 // The question to an ensemble: a text to continue, or (`raw` null) the conversation.
 Result<ensemble::Question> Answer::QuestionOf(const RawPrompt* raw) const {
-  if (!ask_.sampling.biases.empty())
+  if (!request_.sampling.biases.empty())
     return InvalidArgument("logit_bias names tokens of one vocabulary: ask a member of it alone");
-  ensemble::Question question{.conversation = ask_, .settings = ask_};
+  ensemble::Question question{.conversation = request_, .settings = request_};
   if (raw == nullptr) return question;
   if (!raw->ids.empty())
     return InvalidArgument("token ids are of one vocabulary: give an ensemble a text");
@@ -219,20 +222,20 @@ Result<ensemble::Question> Answer::QuestionOf(const RawPrompt* raw) const {
 
 Problem Answer::PrepareQuestions(const std::string& client) {
   std::vector<const RawPrompt*> texts;
-  for (const RawPrompt& raw : ask_.raw) texts.push_back(&raw);
+  for (const RawPrompt& raw : request_.raw) texts.push_back(&raw);
   if (texts.empty()) texts.push_back(nullptr);
   for (const RawPrompt* const raw : texts) {
     auto question = QuestionOf(raw);
-    if (!question.ok()) return ProblemOf(question.error(), ask_.prompt_field);
+    if (!question.ok()) return ProblemOf(question.error(), request_.prompt_field);
     if (context_.logs_prompts) {
       log::Info("prompt", {{"id", stream_->request_id()},
-                           {"text", raw != nullptr ? raw->text : DumpJson(ask_.messages)}});
+                           {"text", raw != nullptr ? raw->text : DumpJson(request_.messages)}});
     }
     question->client = client;
-    for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
-      question->settings.sampling.seed = ask_.sampling.seed + choice;
+    for (uint32_t choice = 0; choice < request_.choices; ++choice) {
+      question->settings.sampling.seed = request_.sampling.seed + choice;
       auto prepared = context_.ensemble->ensemble().Prepare(*question);
-      if (!prepared.ok()) return ProblemOf(prepared.error(), ask_.prompt_field);
+      if (!prepared.ok()) return ProblemOf(prepared.error(), request_.prompt_field);
       if (choice == 0) asked_tokens_ += (*prepared)->prompt_tokens();
       choices_.push_back(std::make_unique<Choice>(*this, choices_.size(), *std::move(prepared)));
     }
@@ -250,8 +253,9 @@ Status Answer::SubmitQuestions() {
          .deadline_ns = deadline_ns_,
          .is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); },
          .on_answer =
-             [self, i](Result<ensemble::Answer> answer) { self->TellAnswer(i, std::move(answer)); },
-         .on_piece = [self, i](const ensemble::SaidPiece& piece) { self->TellPiece(i, piece); }});
+             [self, i](Result<ensemble::Answer> answer) { self->SendAnswer(i, std::move(answer)); },
+         .on_piece = [self,
+                      i](const ensemble::AnswerPiece& piece) { self->SendMemberPiece(i, piece); }});
   }
   return context_.ensemble->Submit(std::move(jobs));
 }
@@ -269,12 +273,12 @@ Problem Answer::Prepare(const std::string& client) {
     if (masks == nullptr || masks->grammar() != prompt.grammar) {
       auto made = respond::MakeMasks(context_.model, prompt);
       if (!made.ok())
-        return ProblemOf(made.error(), ask_.form != nullptr ? ask_.form_field : "tools");
+        return ProblemOf(made.error(), request_.form != nullptr ? request_.form_field : "tools");
       masks = *std::move(made);
     }
-    for (uint32_t choice = 0; choice < ask_.choices; ++choice) {
+    for (uint32_t choice = 0; choice < request_.choices; ++choice) {
       choices_.push_back(std::make_unique<Choice>(*this, choices_.size(), prompt, masks,
-                                                  ask_.sampling.seed + choice));
+                                                  request_.sampling.seed + choice));
     }
   }
   choices_left_ = choices_.size();
@@ -292,7 +296,7 @@ std::unique_ptr<Job> Answer::MakeJob(Choice& choice, const std::string& client) 
     return self->has_failed_ || response->is_complete() || self->stream_->is_gone();
   };
   job->on_refused = [self](const Error& error) {
-    self->Fail(ProblemOf(error, self->ask_.prompt_field));
+    self->Fail(ProblemOf(error, self->request_.prompt_field));
   };
   return job;
 }
@@ -322,32 +326,32 @@ void Answer::Begin(uint64_t cached) {
 }
 
 void Answer::Progress(uint64_t done, uint64_t total) {
-  if (ask_.wants_progress && !has_failed_)
+  if (request_.wants_progress && !has_failed_)
     writer_->Progress({.done = done, .total = total, .ns = context_.clock->NowNs() - start_ns_});
 }
 
-void Answer::Say(size_t choice, const respond::Piece& piece) {
+void Answer::WritePiece(size_t choice, const respond::Piece& piece) {
   if (has_failed_ || (piece.events.empty() && piece.tokens.empty())) return;
-  writer_->Say(choice, piece.events, piece.tokens);
+  writer_->WritePiece(choice, piece.events, piece.tokens);
 }
 
 // A piece of an ensemble's unfinished answer.
-void Answer::TellPiece(size_t choice, const ensemble::SaidPiece& piece) {
+void Answer::SendMemberPiece(size_t choice, const ensemble::AnswerPiece& piece) {
   if (has_failed_) return;
   Begin(0);
   choices_[choice]->CountFirstToken();
-  Say(choice, {.text = piece.text, .events = piece.events, .tokens = piece.tokens});
+  WritePiece(choice, {.text = piece.text, .events = piece.events, .tokens = piece.tokens});
 }
 
 // An ensemble's answer, in the same calls as one model's, with its explanation.
-void Answer::TellAnswer(size_t choice, Result<ensemble::Answer> answer) {
+void Answer::SendAnswer(size_t choice, Result<ensemble::Answer> answer) {
   if (has_failed_) return;
   if (!answer.ok()) {
     if (answer.error().code() == Code::kCancelled) return FailCancelled();
-    return Fail(ProblemOf(answer.error(), ask_.prompt_field));
+    return Fail(ProblemOf(answer.error(), request_.prompt_field));
   }
   // Choices share their prompts: count those of all members once.
-  if (choice % ask_.choices == 0) usage_.prompt += answer->usage.prompt;
+  if (choice % request_.choices == 0) usage_.prompt += answer->usage.prompt;
   Begin(answer->usage.cached);
   choices_[choice]->CountFirstToken();
   writer_->Explain(choice,
@@ -365,7 +369,7 @@ void Answer::EndChoice(size_t choice, const respond::End& end) {
   if (end.is_cancelled) return FailCancelled();
   // An answer that failed before it began gets an HTTP status of its own.
   if (end.status.ok()) Begin(0);
-  Say(choice, end.last);
+  WritePiece(choice, end.last);
   Count(choice, end);
   if (!end.status.ok()) return Fail(ProblemOf(end.status.error()));
   writer_->EndChoice(choice, end.reason, end.finish.stop_string);
@@ -382,7 +386,7 @@ void Answer::Count(size_t choice, const respond::End& end) {
   }
   const Usage& usage = end.usage;
   usage_.answer += usage.answer;
-  usage_.thinking += usage.thinking;
+  usage_.reasoning += usage.reasoning;
   usage_.drafted += usage.drafted;
   usage_.accepted += usage.accepted;
   if (choice == 0 && context_.plan_of) usage_.plan = context_.plan_of(end.finish.id);
@@ -392,7 +396,7 @@ void Answer::Count(size_t choice, const respond::End& end) {
   longest.prefill_ns = std::max(longest.prefill_ns, usage.times.prefill_ns);
   longest.decode_ns = std::max(longest.decode_ns, usage.times.decode_ns);
   // Choices share their prompt: count it once.
-  if (choice % ask_.choices == 0) usage_.cached += usage.cached;
+  if (choice % request_.choices == 0) usage_.cached += usage.cached;
   context_.metrics->Add({.prompt_tokens = usage.prompt,
                          .cached_tokens = usage.cached,
                          .answer_tokens = usage.answer,

@@ -20,7 +20,7 @@
 #include "model/files/rank_head.h"
 #include "respond/prompt.h"
 #include "serve/answer_loop.h"
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/ensemble_loop.h"
 #include "serve/metrics.h"
 #include "serve/problem.h"
@@ -58,13 +58,13 @@ struct AnswerContext {
 AnswerLoopState StateOf(const AnswerContext& context);
 
 // The prompt of a conversation. Nullopt, and a problem, if the template or the model refuses it.
-std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask& ask,
+std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const ApiRequest& request,
                                         Problem& problem);
 
 // Called on a worker, which prepares it; the writer is called on the loop's thread.
 class Answer : public std::enable_shared_from_this<Answer> {
  public:
-  Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStream> stream,
+  Answer(const AnswerContext& context, ApiRequest request, std::shared_ptr<ReplyStream> stream,
          std::unique_ptr<ReplyWriter> writer, std::string endpoint);
   ~Answer();
 
@@ -86,9 +86,9 @@ class Answer : public std::enable_shared_from_this<Answer> {
   Status SubmitJobs(const std::string& client);
   void Begin(uint64_t cached);
   void Progress(uint64_t done, uint64_t total);
-  void Say(size_t choice, const respond::Piece& piece);
-  void TellPiece(size_t choice, const ensemble::SaidPiece& piece);
-  void TellAnswer(size_t choice, Result<ensemble::Answer> answer);
+  void WritePiece(size_t choice, const respond::Piece& piece);
+  void SendMemberPiece(size_t choice, const ensemble::AnswerPiece& piece);
+  void SendAnswer(size_t choice, Result<ensemble::Answer> answer);
   void EndChoice(size_t choice, const respond::End& end);
   void FailCancelled();
   void Count(size_t choice, const respond::End& end);
@@ -98,7 +98,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
 
   // Constant after Start.
   const AnswerContext& context_;
-  const Ask ask_;
+  const ApiRequest request_;
   const std::shared_ptr<ReplyStream> stream_;
   const std::string endpoint_;
   int64_t start_ns_ = 0;

@@ -21,7 +21,7 @@ constexpr size_t kKeptTokens = 8192;
 constexpr size_t kFewRunning = 4;
 constexpr size_t kShortPrompt = 2048;  // tokens
 // How often waiting clients are checked for being gone.
-constexpr int64_t kTellNs = kNsPerSecond;
+constexpr int64_t kDropGoneNs = kNsPerSecond;
 
 size_t SharedTokens(std::span<const int32_t> a, std::span<const int32_t> b) {
   const size_t size = std::min(a.size(), b.size());
@@ -129,7 +129,7 @@ Status AnswerLoop::EndLoading() {
   });
 }
 
-void AnswerLoop::MoveKept() {
+void AnswerLoop::MoveConversations() {
   // Sequences must not be released while one of them is computed.
   std::deque<engine::Sequence> moved = std::exchange(kept_, {});
   for (engine::Sequence& sequence : moved) {
@@ -274,7 +274,7 @@ void AnswerLoop::BeginWaiting() {
 }
 
 // Cancels requests whose clients are gone, or that have taken too long.
-void AnswerLoop::LetGo() {
+void AnswerLoop::CancelLate() {
   const int64_t now_ns = clock_.NowNs();
   std::vector<std::unique_ptr<Job>> late;
   {
@@ -295,10 +295,10 @@ void AnswerLoop::LetGo() {
   }
 }
 
-void AnswerLoop::Tell() {
+void AnswerLoop::DropGone() {
   const int64_t now_ns = clock_.NowNs();
-  if (now_ns - last_told_ns_ < kTellNs) return;
-  last_told_ns_ = now_ns;
+  if (now_ns - last_dropped_ns_ < kDropGoneNs) return;
+  last_dropped_ns_ = now_ns;
   const MutexLock lock(mu_);
   for (auto& [client, jobs] : waiting_) {
     const size_t before = jobs.size();
@@ -338,7 +338,7 @@ void AnswerLoop::Run() {
   while (AwaitWork()) {
     MakeCalls();
     BeginWaiting();
-    LetGo();
+    CancelLate();
     if (!generator_.idle()) {
       const Status stepped = [this] {
         const Turn turn(options_.turns);
@@ -354,7 +354,7 @@ void AnswerLoop::Run() {
       if (active->is_over && active->job->is_kept) Keep(std::move(active->sequence));
     }
     std::erase_if(active_, [](const auto& active) { return active->is_over; });
-    Tell();
+    DropGone();
   }
   for (const auto& active : active_) generator_.Cancel(active->id);
   if (!active_.empty()) static_cast<void>(generator_.Step());

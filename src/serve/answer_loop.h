@@ -83,7 +83,7 @@ class AnswerLoop {
 
   // Call it in CallBetweenSteps after a change of nodes: the new ones get the KV rows of the kept
   // conversations, from the nodes that have them, or compute them. Requests run meanwhile.
-  void MoveKept();
+  void MoveConversations();
 
   AnswerLoopState state() const EXCLUDES(mu_);
   size_t max_running() const { return options_.max_running; }
@@ -101,8 +101,8 @@ class AnswerLoop {
   bool AwaitWork() EXCLUDES(mu_);
   void Begin(std::unique_ptr<Job> job);
   void BeginWaiting();
-  void LetGo();
-  void Tell();
+  void CancelLate();
+  void DropGone();
   void FailAll(const Error& error);
   void OnFinish(Active& active, const engine::Finish& finish);
   engine::Sequence SequenceFor(std::span<const int32_t> prompt, bool is_branch, bool is_kept);
@@ -117,7 +117,7 @@ class AnswerLoop {
   std::deque<engine::Sequence> kept_;  // of answered conversations, the latest last
   std::deque<engine::Sequence> lost_;  // of requests that never finished
   std::optional<engine::Sequence> loading_;
-  int64_t last_told_ns_ = 0;
+  int64_t last_dropped_ns_ = 0;
 
   mutable Mutex mu_;
   CondVar changed_;

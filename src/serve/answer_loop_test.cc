@@ -15,14 +15,14 @@ namespace aster::serve {
 namespace {
 
 // Holds as many tokens as the test says.
-class ToldMemory final : public engine::SequenceMemory {
+class LengthOnlyMemory final : public engine::SequenceMemory {
  public:
-  explicit ToldMemory(const uint32_t& length) : length_(length) {}
+  explicit LengthOnlyMemory(const uint32_t& length) : length_(length) {}
   uint32_t length() const override { return length_; }
   void Truncate(uint32_t /*length*/) override {}
   void Adopt(std::span<const int32_t> /*tokens*/) override {}
   std::unique_ptr<engine::SequenceMemory> Fork() const override {
-    return std::make_unique<ToldMemory>(length_);
+    return std::make_unique<LengthOnlyMemory>(length_);
   }
 
  private:
@@ -37,7 +37,7 @@ class Slow final : public engine::Generator {
   const model::Shape& shape() const override { return shape_; }
   engine::Sequence NewSequence() override {
     ++sequences_made;
-    return engine::Sequence(std::make_unique<ToldMemory>(held));
+    return engine::Sequence(std::make_unique<LengthOnlyMemory>(held));
   }
   Result<engine::RequestId> Submit(engine::Request request) override {
     if (refusal) return *refusal;
@@ -46,7 +46,9 @@ class Slow final : public engine::Generator {
     return last_;
   }
   void Cancel(engine::RequestId id) override { cancelled_.push_back(id); }
-  void OnShortage(std::function<bool()> let_go) override { release_unused = std::move(let_go); }
+  void OnShortage(std::function<bool()> release_unused) override {
+    release_unused = std::move(release_unused);
+  }
   bool idle() const override { return running_.empty(); }
   Status Step() override {
     clock_.AdvanceBy(kNsPerSecond);
@@ -138,7 +140,7 @@ TEST_F(AnswerLoopTest, KeptConversationsMove) {
   ask(1, 3);
   ask(2, 3);
   EXPECT_TRUE(loop.CallBetweenSteps([&] {
-                    loop.MoveKept();
+                    loop.MoveConversations();
                     return Ok();
                   })
                   .ok());
@@ -153,7 +155,7 @@ TEST_F(AnswerLoopTest, KeptConversationsMove) {
 }
 
 // The first one runs for ever; the deadline of those after it still holds.
-TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
+TEST_F(AnswerLoopTest, ARequestThatWaitsTooLongFails) {
   Slow generator(clock_, 10);
   AnswerLoop loop(generator, clock_, {.max_queued = 8, .max_running = 1});
   generator.end = [&] {
@@ -186,7 +188,7 @@ TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
   EXPECT_EQ(ends_[0], Code::kOutOfRange);
 }
 
-TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
+TEST_F(AnswerLoopTest, FreeRunningSlotsCountBesideTheQueue) {
   Slow generator(clock_, 2);
   AnswerLoop loop(generator, clock_, {.max_queued = 2, .max_running = 4});
   // Impossible requests must not be retried.

@@ -8,16 +8,16 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/problem.h"
 #include "serve/reply_writer.h"
 
 namespace aster::serve {
 
 // POST /v1/messages; when only tokens are counted, max_tokens may be missing.
-Ask ReadMessagesRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                        bool only_counts, Problem& problem);
+ApiRequest ReadMessagesRequest(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                               bool only_counts, Problem& problem);
 
-std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const Ask& ask);
+std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const ApiRequest& request);
 
 }  // namespace aster::serve

@@ -73,10 +73,10 @@ class MessagesAtOnce final : public CollectingWriter {
     const ChoiceReply& said = replies_.front();
     ordered_json json = MessageHead(frame_);
     ordered_json& content = json["content"];
-    if (!said.thinking.empty()) {
-      content.push_back({{"type", "thinking"}, {"thinking", said.thinking}, {"signature", ""}});
+    if (!said.reasoning.empty()) {
+      content.push_back({{"type", "thinking"}, {"thinking", said.reasoning}, {"signature", ""}});
     }
-    if (!said.content.empty() || (said.calls.empty() && said.thinking.empty())) {
+    if (!said.content.empty() || (said.calls.empty() && said.reasoning.empty())) {
       content.push_back({{"type", "text"}, {"text", said.content}});
     }
     for (const Call& call : said.calls) {
@@ -109,18 +109,18 @@ class MessagesStream final : public ReplyWriter {
     Send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
     Send("ping", {{"type", "ping"}});
     // A ping is allowed anywhere but before the message.
-    pieces_.SetPulse(ServerEvent("ping", {{"type", "ping"}}));
+    pieces_.SetKeepAlive(ServerEvent("ping", {{"type", "ping"}}));
   }
 
-  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> /*tokens*/) override {
+  void WritePiece(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> /*tokens*/) override {
     for (const chat::ReplyEvent& event : events) {
       switch (event.kind) {
         case Kind::kContent:
           Open(Block::kText, {{"type", "text"}, {"text", ""}});
           SendDelta({{"type", "text_delta"}, {"text", event.text}});
           break;
-        case Kind::kThinking:
+        case Kind::kReasoning:
           Open(Block::kThinking, {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
           SendDelta({{"type", "thinking_delta"}, {"thinking", event.text}});
           break;
@@ -206,8 +206,8 @@ class MessagesStream final : public ReplyWriter {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const Ask& ask) {
-  if (ask.streams) return std::make_unique<MessagesStream>(std::move(frame));
+std::unique_ptr<ReplyWriter> MakeMessagesWriter(ReplyFrame frame, const ApiRequest& request) {
+  if (request.streams) return std::make_unique<MessagesStream>(std::move(frame));
   return std::make_unique<MessagesAtOnce>(std::move(frame));
 }
 

@@ -37,7 +37,7 @@ void ReadDocument(const Fields& block, Blocks& blocks) {
 }
 
 // One of the blocks; false if it is invalid.
-bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& blocks) {
+bool ReadBlock(const Fields& block, bool of_assistant, const ApiRequest& request, Blocks& blocks) {
   const std::string type = block.String("type").value_or("");
   if (type == "text") {
     const auto text = block.String("text");
@@ -61,7 +61,7 @@ bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& b
   } else if (type == "tool_result" && !of_assistant) {
     const auto id = block.String("tool_use_id");
     if (!id) block.Refuse("tool_use_id", "is missing");
-    if (id && !HasCall(ask, *id))
+    if (id && !HasCall(request, *id))
       block.Refuse("tool_use_id", fmt::format("no tool_use before it has the id {}", *id));
     blocks.results.push_back({{"role", "tool"},
                               {"tool_call_id", id.value_or("")},
@@ -72,7 +72,7 @@ bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& b
   return !block.problem().any();
 }
 
-void ReadOne(const Fields& message, Ask& ask) {
+void ReadOne(const Fields& message, ApiRequest& request) {
   const std::string role = message.String("role").value_or("");
   if (role != "user" && role != "assistant") {
     return message.Refuse("role",
@@ -87,25 +87,25 @@ void ReadOne(const Fields& message, Ask& ask) {
       const std::string path = message.PathOf(fmt::format("content[{}]", i));
       if (!(*content)[i].is_object())
         return message.problem().Set(400, path, path + ": give an object");
-      if (!ReadBlock(Fields((*content)[i], message.problem(), path + "."), role == "assistant", ask,
-                     blocks))
+      if (!ReadBlock(Fields((*content)[i], message.problem(), path + "."), role == "assistant",
+                     request, blocks))
         return;
     }
   } else {
     return message.Refuse("content", "give a text or a list of blocks");
   }
-  for (ordered_json& result : blocks.results) ask.messages.push_back(std::move(result));
+  for (ordered_json& result : blocks.results) request.messages.push_back(std::move(result));
   if (!blocks.results.empty() && blocks.text.empty()) return;
   ordered_json out = {{"role", role}, {"content", blocks.text}};
   if (!blocks.thinking.empty()) out["reasoning_content"] = blocks.thinking;
   if (!blocks.calls.empty()) out["tool_calls"] = std::move(blocks.calls);
-  ask.messages.push_back(std::move(out));
+  request.messages.push_back(std::move(out));
 }
 
-void ReadAnthropicMessages(const Fields& fields, Ask& ask) {
+void ReadAnthropicMessages(const Fields& fields, ApiRequest& request) {
   if (fields.Find("system") != nullptr) {
     const std::string system = ReadContent(fields, "system");
-    if (!system.empty()) ask.messages.push_back({{"role", "system"}, {"content", system}});
+    if (!system.empty()) request.messages.push_back({{"role", "system"}, {"content", system}});
   }
   const ordered_json* messages = fields.Array("messages");
   if (messages == nullptr || messages->empty()) {
@@ -114,16 +114,16 @@ void ReadAnthropicMessages(const Fields& fields, Ask& ask) {
   for (size_t i = 0; i < messages->size() && !fields.problem().any(); ++i) {
     const std::string path = fmt::format("messages[{}]", i);
     if (!(*messages)[i].is_object()) return fields.Refuse(path, "give an object");
-    ReadOne(Fields((*messages)[i], fields.problem(), path + "."), ask);
+    ReadOne(Fields((*messages)[i], fields.problem(), path + "."), request);
   }
   if (fields.problem().any()) return;
-  if (const auto call = FindUnansweredCall(ask)) {
+  if (const auto call = FindUnansweredCall(request)) {
     return fields.Refuse("messages", fmt::format("the tool_use {} has no result; send its "
                                                  "tool_result in the next user message",
                                                  call->id));
   }
   // The answer continues the last message.
-  ask.continues = ask.messages.back()["role"] == "assistant";
+  request.continues = request.messages.back()["role"] == "assistant";
 }
 
 // Tools that Anthropic's models know without a schema, and that the client runs: [prefix of the
@@ -160,12 +160,12 @@ ordered_json SchemaOf(const Fields& tool, const std::string& type) {
   return {};
 }
 
-void ReadAnthropicTools(const Fields& fields, Ask& ask) {
+void ReadAnthropicTools(const Fields& fields, ApiRequest& request) {
   const ordered_json* tools = fields.Array("tools");
   if (tools == nullptr || tools->empty()) return;
   if (tools->size() > respond::kMaxTools)
     return fields.Refuse("tools", fmt::format("at most {}", respond::kMaxTools));
-  ask.tools = ordered_json::array();
+  request.tools = ordered_json::array();
   for (size_t i = 0; i < tools->size(); ++i) {
     const std::string path = fmt::format("tools[{}]", i);
     if (!(*tools)[i].is_object()) return fields.Refuse(path, "give an object");
@@ -176,32 +176,32 @@ void ReadAnthropicTools(const Fields& fields, Ask& ask) {
     const auto name = tool.String("name");
     if (!name || name->empty()) return tool.Refuse("name", "is missing");
     if (schema.is_null()) {
-      ask.left_out_tools.push_back(type);
+      request.left_out_tools.push_back(type);
       continue;
     }
     ordered_json function = {{"name", *name}};
     if (const auto text = tool.String("description")) function["description"] = *text;
     function["parameters"] = schema;
-    if (tool.Bool("strict").value_or(false)) ask.strict_tools.push_back(*name);
-    ask.tools.push_back({{"type", "function"}, {"function", std::move(function)}});
+    if (tool.Bool("strict").value_or(false)) request.strict_tools.push_back(*name);
+    request.tools.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
-  if (ask.tools.empty()) ask.tools = nullptr;
+  if (request.tools.empty()) request.tools = nullptr;
 }
 
-void ReadAnthropicChoice(const Fields& fields, Ask& ask) {
+void ReadAnthropicChoice(const Fields& fields, ApiRequest& request) {
   const ordered_json* choice = fields.Object("tool_choice");
   if (choice == nullptr) return;
   const Fields inner(*choice, fields.problem(), "tool_choice.");
   const std::string type = inner.String("type").value_or("");
-  ask.parallel_calls = !inner.Bool("disable_parallel_tool_use").value_or(false);
+  request.parallel_calls = !inner.Bool("disable_parallel_tool_use").value_or(false);
   if (type == "none") {
-    ask.tool_choice = ToolChoice::kNone;
+    request.tool_choice = ToolChoice::kNone;
   } else if (type == "any" || type == "tool") {
-    if (ask.tools.is_null()) return inner.Refuse("type", "there are no tools");
-    ask.tool_choice = type == "any" ? ToolChoice::kRequired : respond::ToolChoice::kNamed;
-    ask.tool_name = inner.String("name").value_or("");
-    const bool known = std::ranges::any_of(ask.tools, [&](const ordered_json& tool) {
-      return tool["function"]["name"] == ask.tool_name;
+    if (request.tools.is_null()) return inner.Refuse("type", "there are no tools");
+    request.tool_choice = type == "any" ? ToolChoice::kRequired : respond::ToolChoice::kNamed;
+    request.tool_name = inner.String("name").value_or("");
+    const bool known = std::ranges::any_of(request.tools, [&](const ordered_json& tool) {
+      return tool["function"]["name"] == request.tool_name;
     });
     if (type == "tool" && !known) inner.Refuse("name", "is none of the tools");
   } else if (type != "auto") {
@@ -209,9 +209,9 @@ void ReadAnthropicChoice(const Fields& fields, Ask& ask) {
   }
 }
 
-void ReadThinking(const Fields& fields, Ask& ask) {
+void ReadThinking(const Fields& fields, ApiRequest& request) {
   const ordered_json* thinking = fields.Object("thinking");
-  if (thinking == nullptr) return SetThinking(false, ask);
+  if (thinking == nullptr) return SetReasoning(false, request);
   const Fields inner(*thinking, fields.problem(), "thinking.");
   const std::string type = inner.String("type").value_or("");
   if (type != "enabled" && type != "disabled" && type != "adaptive") {
@@ -219,22 +219,22 @@ void ReadThinking(const Fields& fields, Ask& ask) {
   }
   // Models do not know budgets; the field is accepted for clients that always send it.
   static_cast<void>(inner.Integer("budget_tokens", 1, INT64_MAX));
-  SetThinking(type != "disabled", ask);
+  SetReasoning(type != "disabled", request);
 }
 
 // The reasoning effort, if the model can reason.
-void ReadOutputEffort(const Fields& fields, Ask& ask) {
+void ReadOutputEffort(const Fields& fields, ApiRequest& request) {
   const ordered_json* config = fields.Object("output_config");
   if (config != nullptr)
-    ReadEffort(Fields(*config, fields.problem(), "output_config."), "effort", ask);
+    ReadEffort(Fields(*config, fields.problem(), "output_config."), "effort", request);
 }
 
 // The form of the answer, in its earlier and its present field.
-void ReadOutputFormat(const Fields& fields, Ask& ask) {
-  const auto read = [&ask](const Fields& holder, const char* key) {
+void ReadOutputFormat(const Fields& fields, ApiRequest& request) {
+  const auto read = [&request](const Fields& holder, const char* key) {
     const ordered_json* format = holder.Object(key);
     if (format == nullptr) return;
-    ReadFormat(Fields(*format, holder.problem(), holder.PathOf(key) + "."), nullptr, ask);
+    ReadFormat(Fields(*format, holder.problem(), holder.PathOf(key) + "."), nullptr, request);
   };
   read(fields, "output_format");
   const ordered_json* config = fields.Object("output_config");
@@ -243,27 +243,27 @@ void ReadOutputFormat(const Fields& fields, Ask& ask) {
 
 }  // namespace
 
-Ask ReadMessagesRequest(const ordered_json& body, const AskDefaults& defaults, bool only_counts,
-                        Problem& problem) {
+ApiRequest ReadMessagesRequest(const ordered_json& body, const RequestDefaults& defaults,
+                               bool only_counts, Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ReadAnthropicMessages(fields, ask);
-  ReadSampling(fields, ask, defaults);
+  ApiRequest request;
+  ReadAnthropicMessages(fields, request);
+  ReadSampling(fields, request, defaults);
   const auto most = fields.Integer("max_tokens", 1, INT64_MAX);
-  if (most) ask.max_tokens = static_cast<uint64_t>(*most);
+  if (most) request.max_tokens = static_cast<uint64_t>(*most);
   if (!most && !only_counts) fields.Refuse("max_tokens", "is missing");
-  ReadStops(fields, "stop_sequences", ask);
-  ask.streams = fields.Bool("stream").value_or(false);
-  ReadAnthropicTools(fields, ask);
-  ReadAnthropicChoice(fields, ask);
-  ReadOutputEffort(fields, ask);
-  ReadThinking(fields, ask);
-  ReadOutputFormat(fields, ask);
-  ReadBareForms(fields, ask);
+  ReadStops(fields, "stop_sequences", request);
+  request.streams = fields.Bool("stream").value_or(false);
+  ReadAnthropicTools(fields, request);
+  ReadAnthropicChoice(fields, request);
+  ReadOutputEffort(fields, request);
+  ReadThinking(fields, request);
+  ReadOutputFormat(fields, request);
+  ReadBareForms(fields, request);
   if (const ordered_json* metadata = fields.Object("metadata")) {
-    ask.user = Fields(*metadata, problem, "metadata.").String("user_id").value_or("");
+    request.user = Fields(*metadata, problem, "metadata.").String("user_id").value_or("");
   }
-  return ask;
+  return request;
 }
 
 }  // namespace aster::serve

@@ -20,28 +20,29 @@ constexpr size_t kMaxTexts = 2048;
 // Reads the texts of a field; problems name the one.
 class TextReader {
  public:
-  TextReader(const Fields& fields, const EmbedLimits& limits, EmbedAsk& ask)
-      : fields_(fields), limits_(limits), ask_(ask) {}
+  TextReader(const Fields& fields, const EmbedLimits& limits, EmbedRequest& request)
+      : fields_(fields), limits_(limits), request_(request) {}
 
   void Read() const {
-    const ordered_json* const input = fields_.Find(ask_.field.c_str());
-    if (input == nullptr) return fields_.Refuse(ask_.field, "is missing");
+    const ordered_json* const input = fields_.Find(request_.field.c_str());
+    if (input == nullptr) return fields_.Refuse(request_.field, "is missing");
     const bool is_list = input->is_array() && !(!input->empty() && input->front().is_number());
-    if (!is_list) return ReadOne(*input, ask_.field);
+    if (!is_list) return ReadOne(*input, request_.field);
     if (input->size() > kMaxTexts)
-      return fields_.Refuse(ask_.field, fmt::format("give at most {} texts at once", kMaxTexts));
+      return fields_.Refuse(request_.field,
+                            fmt::format("give at most {} texts at once", kMaxTexts));
     // Ollama's clients load a model by an empty request.
-    if (input->empty() && ask_.kind != EmbedKind::kOllama)
-      return fields_.Refuse(ask_.field, "give at least one text");
+    if (input->empty() && request_.kind != EmbedKind::kOllama)
+      return fields_.Refuse(request_.field, "give at least one text");
     for (size_t i = 0; i < input->size() && !fields_.problem().any(); ++i)
-      ReadOne((*input)[i], fmt::format("{}[{}]", ask_.field, i));
+      ReadOne((*input)[i], fmt::format("{}[{}]", request_.field, i));
   }
 
  private:
   void ReadOne(const ordered_json& one, const std::string& place) const {
     if (one.is_string()) {
-      ask_.texts.push_back({.text = one.get<std::string>()});
-      if (ask_.texts.back().text.empty()) fields_.Refuse(place, "is empty: give some text");
+      request_.texts.push_back({.text = one.get<std::string>()});
+      if (request_.texts.back().text.empty()) fields_.Refuse(place, "is empty: give some text");
     } else if (one.is_array() && !one.empty()) {
       ReadIds(one, place);
     } else {
@@ -56,63 +57,63 @@ class TextReader {
       if (!is_id) return fields_.Refuse(place, "a token that this model does not have");
       text.ids.push_back(id.get<int32_t>());
     }
-    ask_.texts.push_back(std::move(text));
+    request_.texts.push_back(std::move(text));
   }
 
   const Fields& fields_;
   const EmbedLimits& limits_;
-  EmbedAsk& ask_;
+  EmbedRequest& request_;
 };
 
-void ReadEncoding(const Fields& fields, EmbedAsk& ask) {
+void ReadEncoding(const Fields& fields, EmbedRequest& request) {
   const std::string encoding = fields.String("encoding_format").value_or("float");
-  ask.is_base64 = encoding == "base64";
-  if (!ask.is_base64 && encoding != "float")
+  request.is_base64 = encoding == "base64";
+  if (!request.is_base64 && encoding != "float")
     fields.Refuse("encoding_format", "is none of float, base64");
 }
 
 // llama.cpp's values of normalisation: by the length, or none.
-void ReadNorm(const Fields& fields, EmbedAsk& ask) {
+void ReadNorm(const Fields& fields, EmbedRequest& request) {
   const auto norm = fields.Integer("embd_normalize", -1, INT32_MAX);
   if (norm && *norm != 2 && *norm != -1)
     fields.Refuse("embd_normalize", "give 2 for the length 1, or -1 for the model's own numbers");
-  ask.is_normalised = norm.value_or(2) == 2;
+  request.is_normalised = norm.value_or(2) == 2;
 }
 
-ordered_json NumbersOf(const EmbedAsk& ask, const std::vector<float>& vector) {
-  if (ask.is_base64) return Base64Of(vector);
+ordered_json NumbersOf(const EmbedRequest& request, const std::vector<float>& vector) {
+  if (request.is_base64) return Base64Of(vector);
   return vector;
 }
 
 }  // namespace
 
-EmbedAsk ReadEmbedRequest(EmbedKind kind, const ordered_json& body, const EmbedLimits& limits,
-                          Problem& problem) {
+EmbedRequest ReadEmbedRequest(EmbedKind kind, const ordered_json& body, const EmbedLimits& limits,
+                              Problem& problem) {
   const Fields fields(body, problem);
-  EmbedAsk ask{.kind = kind};
-  if (kind == EmbedKind::kOldOllama) ask.field = "prompt";
-  if (kind == EmbedKind::kLlama && fields.Find("content") != nullptr) ask.field = "content";
-  TextReader(fields, limits, ask).Read();
+  EmbedRequest request{.kind = kind};
+  if (kind == EmbedKind::kOldOllama) request.field = "prompt";
+  if (kind == EmbedKind::kLlama && fields.Find("content") != nullptr) request.field = "content";
+  TextReader(fields, limits, request).Read();
   const auto dimensions = fields.Integer("dimensions", 1, static_cast<int64_t>(limits.width));
-  ask.dimensions = static_cast<size_t>(dimensions.value_or(0));
-  if (kind == EmbedKind::kOpenAi || kind == EmbedKind::kLlama) ReadEncoding(fields, ask);
-  if (kind == EmbedKind::kLlama) ReadNorm(fields, ask);
-  if (kind == EmbedKind::kOllama) ask.cuts_long_texts = fields.Bool("truncate").value_or(true);
+  request.dimensions = static_cast<size_t>(dimensions.value_or(0));
+  if (kind == EmbedKind::kOpenAi || kind == EmbedKind::kLlama) ReadEncoding(fields, request);
+  if (kind == EmbedKind::kLlama) ReadNorm(fields, request);
+  if (kind == EmbedKind::kOllama) request.cuts_long_texts = fields.Bool("truncate").value_or(true);
   if (kind == EmbedKind::kOldOllama) {
-    ask.cuts_long_texts = true;
-    ask.is_normalised = false;
+    request.cuts_long_texts = true;
+    request.is_normalised = false;
   }
-  ask.user = fields.String("user").value_or("");
-  return ask;
+  request.user = fields.String("user").value_or("");
+  return request;
 }
 
-ordered_json EmbeddingsJson(const EmbedAsk& ask, const Embeddings& embeddings) {
+ordered_json EmbeddingsJson(const EmbedRequest& request, const Embeddings& embeddings) {
   ordered_json list = ordered_json::array();
   for (size_t i = 0; i < embeddings.vectors.size(); ++i) {
-    ordered_json numbers = NumbersOf(ask, embeddings.vectors[i]);
-    if (ask.kind == EmbedKind::kOpenAi) {
+    ordered_json numbers = NumbersOf(request, embeddings.vectors[i]);
+    if (request.kind == EmbedKind::kOpenAi) {
       list.push_back({{"object", "embedding"}, {"index", i}, {"embedding", std::move(numbers)}});
-    } else if (ask.kind == EmbedKind::kLlama) {
+    } else if (request.kind == EmbedKind::kLlama) {
       // A list of one: models that do not pool would have one for each token.
       list.push_back({{"index", i}, {"embedding", ordered_json::array({std::move(numbers)})}});
     } else {
@@ -120,7 +121,7 @@ ordered_json EmbeddingsJson(const EmbedAsk& ask, const Embeddings& embeddings) {
     }
   }
   const uint64_t tokens = embeddings.prompt_tokens;
-  switch (ask.kind) {
+  switch (request.kind) {
     case EmbedKind::kOpenAi:
       return {{"object", "list"},
               {"data", std::move(list)},

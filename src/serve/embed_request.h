@@ -28,7 +28,7 @@ enum class EmbedKind : uint8_t {
   kLlama,
 };
 
-struct EmbedAsk {
+struct EmbedRequest {
   EmbedKind kind = EmbedKind::kOpenAi;
   std::vector<TextToEmbed> texts = {};
   std::string field = "input";  // the field with the texts
@@ -44,8 +44,8 @@ struct EmbedLimits {
   uint64_t width = 0;  // numbers in an embedding
 };
 
-EmbedAsk ReadEmbedRequest(EmbedKind kind, const nlohmann::ordered_json& body,
-                          const EmbedLimits& limits, Problem& problem);
+EmbedRequest ReadEmbedRequest(EmbedKind kind, const nlohmann::ordered_json& body,
+                              const EmbedLimits& limits, Problem& problem);
 
 struct Embeddings {
   std::vector<std::vector<float>> vectors;
@@ -54,7 +54,7 @@ struct Embeddings {
   int64_t ns = 0;
 };
 
-nlohmann::ordered_json EmbeddingsJson(const EmbedAsk& ask, const Embeddings& embeddings);
+nlohmann::ordered_json EmbeddingsJson(const EmbedRequest& request, const Embeddings& embeddings);
 
 // The numbers as little-endian bytes, in base64.
 std::string Base64Of(std::span<const float> numbers);

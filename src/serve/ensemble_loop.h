@@ -22,7 +22,7 @@ namespace aster::serve {
 
 // The loop's thread calls the functions.
 struct EnsembleJob {
-  std::shared_ptr<ensemble::Asked> question;
+  std::shared_ptr<ensemble::QuestionRun> question;
   int64_t deadline_ns = kNeverNs;
   std::function<bool()> is_gone;
   ensemble::OnAnswer on_answer;

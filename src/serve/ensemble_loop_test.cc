@@ -131,7 +131,7 @@ TEST_F(EnsembleLoopTest, MembersThatAllRefuseAreAnError) {
   EXPECT_THAT(Await(given).error().message(), HasSubstr("nova: no memory"));
 }
 
-TEST_F(EnsembleLoopTest, TooManyAreToldToComeAgain) {
+TEST_F(EnsembleLoopTest, TooManyRequestsAreRefused) {
   std::promise<Given> first, second, third;
   std::vector<EnsembleJob> three;
   for (std::promise<Given>* given : {&first, &second, &third}) three.push_back(Job(*given));

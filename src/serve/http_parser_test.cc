@@ -99,7 +99,7 @@ TEST(HttpParser, EmptyLinesBeginNothing) {
   EXPECT_EQ(parser.state(), State::kDone);
 }
 
-TEST(HttpParser, AClientThatWaitsForAWord) {
+TEST(HttpParser, AClientThatExpects100Continue) {
   HttpParser parser({});
   parser.Feed("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_TRUE(parser.TakeExpectation());

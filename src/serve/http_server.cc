@@ -166,7 +166,7 @@ void HttpServer::Loop() {
       if (connection.reply != nullptr && (events & POLLRDHUP) != 0) connection.is_closed = true;
       const bool can_read = (events & (POLLIN | POLLOUT)) != 0 || connection.may_have_more;
       if (connection.is_reading() && can_read && Prepare(connection)) Read(connection);
-      if (connection.reply != nullptr) connection.reply->Beat(now_ns);
+      if (connection.reply != nullptr) connection.reply->SendKeepAlive(now_ns);
       if (!connection.is_closed && connection.is_prepared) Write(connection);
       if (!connection.is_closed) CheckDeadline(connection, now_ns);
     }

@@ -41,13 +41,13 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  void Say(std::string_view text) {
+  void Send(std::string_view text) {
     EXPECT_EQ(send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  void SayNoMore() { shutdown(descriptor_, SHUT_WR); }
+  void CloseWriting() { shutdown(descriptor_, SHUT_WR); }
   // Receives until the server closes, or until `end` has come.
-  std::string Hear(std::string_view end = "") {
+  std::string Receive(std::string_view end = "") {
     std::string heard;
     char buffer[4096];
     while (end.empty() || heard.find(end) == std::string::npos) {
@@ -82,87 +82,87 @@ class HttpServerTest : public testing::Test {
   const SystemClock clock_;
 };
 
-TEST_F(HttpServerTest, ARefusalBehindAPipelinedRequestIsHeard) {
+TEST_F(HttpServerTest, ARefusalAfterAPipelinedRequestIsDelivered) {
   const auto server = Serve({});
   Client client(server->address());
-  client.Say("GET /a HTTP/1.1\r\n\r\nnonsense\r\n");
-  const std::string heard = client.Hear();
+  client.Send("GET /a HTTP/1.1\r\n\r\nnonsense\r\n");
+  const std::string heard = client.Receive();
   EXPECT_THAT(heard, testing::HasSubstr("/a 0!"));
   EXPECT_THAT(heard, testing::HasSubstr("HTTP/1.1 400 "));
 }
 
-TEST_F(HttpServerTest, WhoSaysNonsenseAndNoMoreIsStillTold) {
+TEST_F(HttpServerTest, AnInvalidRequestGetsItsErrorEvenAtTheEndOfItsConnection) {
   const auto server = Serve({});
   Client client(server->address());
-  client.Say("nonsense\r\n");
-  client.SayNoMore();
-  EXPECT_THAT(client.Hear(), testing::HasSubstr("HTTP/1.1 400 "));
+  client.Send("nonsense\r\n");
+  client.CloseWriting();
+  EXPECT_THAT(client.Receive(), testing::HasSubstr("HTTP/1.1 400 "));
 }
 
 TEST_F(HttpServerTest, ABodyThatIsNotWantedIsNotWaitedFor) {
   const auto server =
       Serve({.takes_body = [](const HttpRequest& head) { return head.Header("key") == "mine"; }});
   Client stranger(server->address());
-  stranger.Say("POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\nxyz");
-  const std::string refused = stranger.Hear();
+  stranger.Send("POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\nxyz");
+  const std::string refused = stranger.Receive();
   EXPECT_THAT(refused, testing::HasSubstr("/a 0!"));
   EXPECT_THAT(refused, testing::HasSubstr("Connection: close"));
   EXPECT_THAT(refused, testing::Not(testing::HasSubstr("100 Continue")));
   // A body that has already arrived is ignored, too.
   Client quick(server->address());
-  quick.Say(Post("/b", 3) + "xyz");
-  EXPECT_THAT(quick.Hear(), testing::HasSubstr("/b 0!"));
+  quick.Send(Post("/b", 3) + "xyz");
+  EXPECT_THAT(quick.Receive(), testing::HasSubstr("/b 0!"));
   Client known(server->address());
-  known.Say("POST /c HTTP/1.1\r\nKey: mine\r\nContent-Length: 3\r\n\r\nxyz");
-  EXPECT_THAT(known.Hear("!"), testing::HasSubstr("/c 3!"));
+  known.Send("POST /c HTTP/1.1\r\nKey: mine\r\nContent-Length: 3\r\n\r\nxyz");
+  EXPECT_THAT(known.Receive("!"), testing::HasSubstr("/c 3!"));
   // A request without a body is not checked.
   Client reader(server->address());
-  reader.Say("GET /d HTTP/1.1\r\n\r\n");
-  EXPECT_THAT(reader.Hear("!"), testing::HasSubstr("/d 0!"));
+  reader.Send("GET /d HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(reader.Receive("!"), testing::HasSubstr("/d 0!"));
 }
 
 TEST_F(HttpServerTest, BodiesOfAllTogetherAreBounded) {
   const auto server = Serve({.limits = {.body_bytes = 1000}, .bodies_bytes = 1000});
   Client first(server->address());
-  first.Say(Post("/a", 900) + std::string(800, 'x'));
+  first.Send(Post("/a", 900) + std::string(800, 'x'));
   Client second(server->address());
   // Other bodies are accepted until the first one's bytes are counted.
   std::string heard;
   for (int i = 0; i < 1000 && heard.find(" 503 ") == std::string::npos; ++i) {
     Client other(server->address());
-    other.Say(Post("/b", 300) + std::string(300, 'x'));
-    heard = other.Hear("\r\n\r\n");
+    other.Send(Post("/b", 300) + std::string(300, 'x'));
+    heard = other.Receive("\r\n\r\n");
   }
   EXPECT_THAT(heard, testing::HasSubstr(" 503 "));
   // The first client's share is still reserved.
-  first.Say(std::string(100, 'x'));
-  EXPECT_THAT(first.Hear("!"), testing::HasSubstr("/a 900!"));
+  first.Send(std::string(100, 'x'));
+  EXPECT_THAT(first.Receive("!"), testing::HasSubstr("/a 900!"));
   // Then it is free again.
-  second.Say(Post("/c", 900) + std::string(900, 'x'));
-  EXPECT_THAT(second.Hear("!"), testing::HasSubstr("/c 900!"));
+  second.Send(Post("/c", 900) + std::string(900, 'x'));
+  EXPECT_THAT(second.Receive("!"), testing::HasSubstr("/c 900!"));
 }
 
 TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {
   const auto server = Serve({.head_ns = 300 * kNsPerMs});
   Client client(server->address());
-  client.Say("GET /a HTTP/1.1\r\n\r\n");
-  EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/a 0!"));
-  client.Say("\r\n");
+  client.Send("GET /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.Receive("!"), testing::HasSubstr("/a 0!"));
+  client.Send("\r\n");
   // The pause is longer than a head may take, and shorter than a connection may be idle.
   SystemClock().SleepFor(900 * kNsPerMs);
-  client.Say("GET /b HTTP/1.1\r\n\r\n");
-  EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/b 0!"));
+  client.Send("GET /b HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.Receive("!"), testing::HasSubstr("/b 0!"));
 }
 
-TEST_F(HttpServerTest, WhatIsWrongIsSaidInTheFormOfThePath) {
+TEST_F(HttpServerTest, ErrorsHaveTheFormatOfThePath) {
   const auto server =
       Serve({.limits = {.body_bytes = 10},
              .describe = [](std::string_view path, int status, std::string_view /*message*/) {
                return "<" + std::string(path) + " " + std::to_string(status) + ">";
              }});
   Client client(server->address());
-  client.Say(Post("/v1/messages", 11));
-  EXPECT_THAT(client.Hear(), testing::EndsWith("</v1/messages 413>"));
+  client.Send(Post("/v1/messages", 11));
+  EXPECT_THAT(client.Receive(), testing::EndsWith("</v1/messages 413>"));
 }
 
 // Otherwise clients of accepted connections that are not served would wait until the end.

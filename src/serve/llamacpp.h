@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/model_facts.h"
 #include "serve/problem.h"
 #include "serve/reply_writer.h"
@@ -19,19 +19,20 @@
 namespace aster::serve {
 
 // POST /completion
-Ask ReadLlamaCompletion(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                        Problem& problem);
+ApiRequest ReadLlamaCompletion(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                               Problem& problem);
 // POST /infill
-Ask ReadInfill(const nlohmann::ordered_json& body, const AskDefaults& defaults, Problem& problem);
+ApiRequest ReadInfill(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                      Problem& problem);
 // The tokens of POST /detokenize.
 std::vector<int32_t> ReadTokens(const nlohmann::ordered_json& body, uint32_t vocab_size,
                                 Problem& problem);
 
-std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const Ask& ask);
+std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const ApiRequest& request);
 
 // GET /props
 nlohmann::ordered_json PropsJson(const std::string& name, const ModelFacts& facts,
-                                 const AskDefaults& defaults, const std::string& version);
+                                 const RequestDefaults& defaults, const std::string& version);
 // GET /slots: one for each answer at once; the first `running` are busy.
 nlohmann::ordered_json SlotsJson(size_t slots, size_t running, uint32_t context_limit, bool drafts);
 

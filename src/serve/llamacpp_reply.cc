@@ -16,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // The tokens with their probabilities and ids.
-ordered_json ProbabilitiesJson(std::span<const SpokenToken> tokens) {
+ordered_json ProbabilitiesJson(std::span<const ResponseToken> tokens) {
   ordered_json list = LogprobsJson(tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
     list[i]["id"] = tokens[i].id;
@@ -40,17 +40,18 @@ ordered_json SamplingJson(const engine::SamplingOptions& sampling) {
 // For both modes: a stream sends pieces, and the full result at the end.
 class LlamaWriter final : public CollectingWriter {
  public:
-  LlamaWriter(ReplyFrame frame, const Ask& ask)
-      : CollectingWriter(std::move(frame), ask.raw.size()),
-        shows_probabilities_(ask.sampling.top_logprobs > 0),
-        wants_tokens_(ask.wants_tokens),
-        settings_(SamplingJson(ask.sampling)) {
-    settings_["seed"] = ask.sampling.seed;
-    settings_["n_predict"] =
-        ask.max_tokens == engine::kNoTokenLimit ? ordered_json(-1) : ordered_json(ask.max_tokens);
-    settings_["stop"] = ask.stops;
-    for (const RawPrompt& raw : ask.raw) prompts_.push_back(raw.text);
-    if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
+  LlamaWriter(ReplyFrame frame, const ApiRequest& request)
+      : CollectingWriter(std::move(frame), request.raw.size()),
+        shows_probabilities_(request.sampling.top_logprobs > 0),
+        wants_tokens_(request.wants_tokens),
+        settings_(SamplingJson(request.sampling)) {
+    settings_["seed"] = request.sampling.seed;
+    settings_["n_predict"] = request.max_tokens == engine::kNoTokenLimit
+                                 ? ordered_json(-1)
+                                 : ordered_json(request.max_tokens);
+    settings_["stop"] = request.stops;
+    for (const RawPrompt& raw : request.raw) prompts_.push_back(raw.text);
+    if (request.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
   }
 
   void Await() override {
@@ -64,9 +65,9 @@ class LlamaWriter final : public CollectingWriter {
           {"stop", false},
           {"prompt_progress", ProgressJson(progress)}});
   }
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
-    CollectingWriter::Say(choice, events, tokens);
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
+    CollectingWriter::WritePiece(choice, events, tokens);
     if (!pieces_) return;
     respond::Reply piece;
     piece.Add(events, tokens);
@@ -97,7 +98,7 @@ class LlamaWriter final : public CollectingWriter {
 
   ordered_json PieceJson(size_t choice, const respond::Reply& reply) const {
     ordered_json ids = ordered_json::array();
-    for (const SpokenToken& token : reply.tokens) {
+    for (const ResponseToken& token : reply.tokens) {
       if (wants_tokens_) ids.push_back(token.id);
     }
     ordered_json json = {{"index", choice}, {"content", reply.content}, {"tokens", std::move(ids)}};
@@ -134,12 +135,12 @@ class LlamaWriter final : public CollectingWriter {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const Ask& ask) {
-  return std::make_unique<LlamaWriter>(std::move(frame), ask);
+std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const ApiRequest& request) {
+  return std::make_unique<LlamaWriter>(std::move(frame), request);
 }
 
 ordered_json PropsJson(const std::string& name, const ModelFacts& facts,
-                       const AskDefaults& defaults, const std::string& version) {
+                       const RequestDefaults& defaults, const std::string& version) {
   return {{"default_generation_settings",
            {{"n_ctx", defaults.context_limit}, {"params", SamplingJson(defaults.sampling)}}},
           {"total_slots", facts.slots},

@@ -14,9 +14,10 @@ namespace {
 using nlohmann::ordered_json;
 
 // [[15043, 1.0], [2, false]]: false forbids a token. Objects are read as in OpenAI's API.
-void ReadBiasPairs(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
+void ReadBiasPairs(const Fields& fields, const RequestDefaults& defaults, ApiRequest& request) {
   const ordered_json* biases = fields.Find("logit_bias");
-  if (biases == nullptr || !biases->is_array()) return ReadBiases(fields, ask, defaults.vocab_size);
+  if (biases == nullptr || !biases->is_array())
+    return ReadBiases(fields, request, defaults.vocab_size);
   for (const ordered_json& pair : *biases) {
     const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number_unsigned() &&
                          pair[0].get<uint64_t>() < defaults.vocab_size &&
@@ -24,10 +25,10 @@ void ReadBiasPairs(const Fields& fields, const AskDefaults& defaults, Ask& ask) 
     if (!is_pair)
       return fields.Refuse("logit_bias",
                            "give pairs of a token of this model, and a number or false");
-    ask.sampling.biases.push_back({.id = pair[0].get<int32_t>(),
-                                   .bias = pair[1].is_number()
-                                               ? pair[1].get<float>()
-                                               : -std::numeric_limits<float>::infinity()});
+    request.sampling.biases.push_back({.id = pair[0].get<int32_t>(),
+                                       .bias = pair[1].is_number()
+                                                   ? pair[1].get<float>()
+                                                   : -std::numeric_limits<float>::infinity()});
   }
 }
 
@@ -45,23 +46,23 @@ void RefuseOthers(const Fields& fields) {
   }
 }
 
-void ReadCommonFields(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
-  ReadLooseSampling(fields, ask, defaults);
-  ReadLooseLimit(fields, "max_tokens", ask);
-  ReadLooseLimit(fields, "n_predict", ask);
+void ReadCommonFields(const Fields& fields, const RequestDefaults& defaults, ApiRequest& request) {
+  ReadLooseSampling(fields, request, defaults);
+  ReadLooseLimit(fields, "max_tokens", request);
+  ReadLooseLimit(fields, "n_predict", request);
   RefuseOthers(fields);
-  ReadStops(fields, "stop", ask);
-  ReadBiasPairs(fields, defaults, ask);
-  ReadBareForms(fields, ask);
-  ask.streams = fields.Bool("stream").value_or(false);
-  ask.wants_progress = fields.Bool("return_progress").value_or(false);
+  ReadStops(fields, "stop", request);
+  ReadBiasPairs(fields, defaults, request);
+  ReadBareForms(fields, request);
+  request.streams = fields.Bool("stream").value_or(false);
+  request.wants_progress = fields.Bool("return_progress").value_or(false);
   if (const auto top = fields.Integer("n_probs", 0, kMaxTopLogprobs); top && *top > 0) {
-    ask.sampling.logprobs = true;
-    ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
+    request.sampling.logprobs = true;
+    request.sampling.top_logprobs = static_cast<uint32_t>(*top);
   }
   // Log-probabilities include ids.
-  ask.wants_tokens = fields.Bool("return_tokens").value_or(false);
-  ask.sampling.logprobs |= ask.wants_tokens;
+  request.wants_tokens = fields.Bool("return_tokens").value_or(false);
+  request.sampling.logprobs |= request.wants_tokens;
 }
 
 void ReadOtherFiles(const Fields& fields, RawPrompt& raw) {
@@ -78,29 +79,30 @@ void ReadOtherFiles(const Fields& fields, RawPrompt& raw) {
 
 }  // namespace
 
-Ask ReadLlamaCompletion(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadLlamaCompletion(const ordered_json& body, const RequestDefaults& defaults,
+                               Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ReadPrompts(fields, defaults, ask);
-  ReadCommonFields(fields, defaults, ask);
-  if (ask.raw.size() > 1 && ask.streams)
+  ApiRequest request;
+  ReadPrompts(fields, defaults, request);
+  ReadCommonFields(fields, defaults, request);
+  if (request.raw.size() > 1 && request.streams)
     fields.Refuse("prompt", "a stream is of one prompt; send a request for each");
-  return ask;
+  return request;
 }
 
-Ask ReadInfill(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadInfill(const ordered_json& body, const RequestDefaults& defaults, Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ask.prompt_field = "input_prefix";
+  ApiRequest request;
+  request.prompt_field = "input_prefix";
   RawPrompt raw{.text = fields.String("input_prefix").value_or(""),
                 .suffix = fields.String("input_suffix").value_or(""),
                 .middle = fields.String("prompt").value_or("")};
   if (fields.Find("input_prefix") == nullptr) fields.Refuse("input_prefix", "is missing");
   if (fields.Find("input_suffix") == nullptr) fields.Refuse("input_suffix", "is missing");
   ReadOtherFiles(fields, raw);
-  ask.raw.push_back(std::move(raw));
-  ReadCommonFields(fields, defaults, ask);
-  return ask;
+  request.raw.push_back(std::move(raw));
+  ReadCommonFields(fields, defaults, request);
+  return request;
 }
 
 std::vector<int32_t> ReadTokens(const ordered_json& body, uint32_t vocab_size, Problem& problem) {

@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/model_facts.h"
 #include "serve/problem.h"
 #include "serve/reply_writer.h"
@@ -19,21 +19,24 @@ namespace aster::serve {
 
 // POST /api/chat and /api/generate. Programs load a model by a request without messages or a
 // prompt, which needs no answer.
-Ask ReadOllamaChat(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                   Problem& problem);
-Ask ReadOllamaGenerate(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                       Problem& problem);
-inline bool AsksForNothing(const Ask& ask) { return ask.messages.empty() && ask.raw.empty(); }
+ApiRequest ReadOllamaChat(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                          Problem& problem);
+ApiRequest ReadOllamaGenerate(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                              Problem& problem);
+inline bool IsEmptyRequest(const ApiRequest& request) {
+  return request.messages.empty() && request.raw.empty();
+}
 
 enum class OllamaKind : uint8_t { kChat, kGenerate };
-std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const Ask& ask, OllamaKind kind);
+std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const ApiRequest& request,
+                                              OllamaKind kind);
 // The reply to a request that loads a model.
 nlohmann::ordered_json OllamaLoadedJson(const ReplyFrame& frame, OllamaKind kind);
 
 // A model in a list: "nova:latest" with size, digest and details.
 nlohmann::ordered_json OllamaModelJson(const std::string& name, const ModelFacts& facts);
 // The reply of POST /api/show.
-nlohmann::ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool thinks,
+nlohmann::ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool reasons,
                                       bool fills_gaps);
 
 }  // namespace aster::serve

@@ -46,7 +46,7 @@ class Document {
       (*said)["role"] = "assistant";
     }
     (*said)[is_chat ? "content" : "response"] = reply.content;
-    if (!reply.thinking.empty()) (*said)["thinking"] = reply.thinking;
+    if (!reply.reasoning.empty()) (*said)["thinking"] = reply.reasoning;
     for (const Call& call : reply.calls) (*said)["tool_calls"].push_back(CallJsonOf(call));
     if (!reply.tokens.empty()) json_["logprobs"] = LogprobsJson(reply.tokens);
     json_["done"] = false;
@@ -107,8 +107,8 @@ class OllamaStream final : public ReplyWriter {
 
   void Await() override { pieces_.KeepAlive(); }
   void Begin(const Usage& /*usage*/) override {}
-  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+  void WritePiece(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     respond::Reply piece;
     for (const chat::ReplyEvent& event : events) {
       // A call is sent once it is complete.
@@ -146,7 +146,7 @@ class OllamaStream final : public ReplyWriter {
     piece.calls.insert(piece.calls.end(), taken.calls.begin(), taken.calls.end());
   }
   void Send(const respond::Reply& piece) {
-    const bool is_empty = piece.content.empty() && piece.thinking.empty() && piece.calls.empty() &&
+    const bool is_empty = piece.content.empty() && piece.reasoning.empty() && piece.calls.empty() &&
                           piece.tokens.empty();
     if (!is_empty) Write(Document(frame_, kind_).With(piece).json());
   }
@@ -171,8 +171,9 @@ ordered_json DetailsJson(const ModelFacts& facts) {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const Ask& ask, OllamaKind kind) {
-  if (ask.streams) return std::make_unique<OllamaStream>(std::move(frame), kind);
+std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const ApiRequest& request,
+                                              OllamaKind kind) {
+  if (request.streams) return std::make_unique<OllamaStream>(std::move(frame), kind);
   return std::make_unique<OllamaAtOnce>(std::move(frame), kind);
 }
 
@@ -191,10 +192,11 @@ ordered_json OllamaModelJson(const std::string& name, const ModelFacts& facts) {
           {"details", DetailsJson(facts)}};
 }
 
-ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool thinks, bool fills_gaps) {
+ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool reasons,
+                            bool fills_gaps) {
   ordered_json capabilities = ordered_json::array({"completion"});
   if (has_tools) capabilities.push_back("tools");
-  if (thinks) capabilities.push_back("thinking");
+  if (reasons) capabilities.push_back("thinking");
   if (fills_gaps) capabilities.push_back("insert");
   return {{"modelfile", ""},
           {"parameters", ""},

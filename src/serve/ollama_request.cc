@@ -27,46 +27,46 @@ struct CallsSoFar {
 
 // Options of sampling and length; those of the machine (num_gpu, num_thread, …) and num_ctx are the
 // server's and are ignored.
-void ReadOptions(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
+void ReadOptions(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults) {
   static const ordered_json kNone = ordered_json::object();
   const ordered_json* options = fields.Object("options");
   const Fields inner(options == nullptr ? kNone : *options, fields.problem(), "options.");
-  ReadLooseSampling(inner, ask, defaults);
-  ReadLooseLimit(inner, "num_predict", ask);
-  ReadStops(inner, "stop", ask);
+  ReadLooseSampling(inner, request, defaults);
+  ReadLooseLimit(inner, "num_predict", request);
+  ReadStops(inner, "stop", request);
 }
 
 // "json", a schema, or an empty text.
-void ReadOllamaFormat(const Fields& fields, Ask& ask) {
+void ReadOllamaFormat(const Fields& fields, ApiRequest& request) {
   const ordered_json* format = fields.Find("format");
   if (format == nullptr || *format == "") return;
   if (format->is_object()) {
-    ReadSchema(fields, "format", ask);
+    ReadSchema(fields, "format", request);
   } else if (*format == "json") {
     static const ordered_json kJsonObject = {{"type", "json_object"}};
-    ReadFormat(Fields(kJsonObject, fields.problem()), nullptr, ask);
-    ask.form_field = "format";
+    ReadFormat(Fields(kJsonObject, fields.problem()), nullptr, request);
+    request.form_field = "format";
   } else {
     fields.Refuse("format", "give json or a JSON schema");
   }
 }
 
-void ReadThink(const Fields& fields, Ask& ask) {
+void ReadThink(const Fields& fields, ApiRequest& request) {
   const ordered_json* think = fields.Find("think");
   if (think == nullptr) return;
-  if (think->is_string()) return ReadEffort(fields, "think", ask);
-  if (const auto thinks = fields.Bool("think")) SetThinking(*thinks, ask);
+  if (think->is_string()) return ReadEffort(fields, "think", request);
+  if (const auto reasons = fields.Bool("think")) SetReasoning(*reasons, request);
 }
 
-void ReadCommon(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
-  ReadOptions(fields, ask, defaults);
-  ReadOllamaFormat(fields, ask);
+void ReadCommon(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults) {
+  ReadOptions(fields, request, defaults);
+  ReadOllamaFormat(fields, request);
   // With a form the answer has no reasoning.
-  if (ask.form == nullptr) ReadThink(fields, ask);
-  ask.streams = fields.Bool("stream").value_or(true);
-  ask.sampling.logprobs = fields.Bool("logprobs").value_or(false);
+  if (request.form == nullptr) ReadThink(fields, request);
+  request.streams = fields.Bool("stream").value_or(true);
+  request.sampling.logprobs = fields.Bool("logprobs").value_or(false);
   if (const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs))
-    ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
+    request.sampling.top_logprobs = static_cast<uint32_t>(*top);
 }
 
 void RefuseImages(const Fields& holder) {
@@ -125,8 +125,8 @@ ordered_json ReadOllamaMessage(const Fields& message, CallsSoFar& calls) {
   RefuseImages(message);
   ordered_json out = {{"role", role}, {"content", message.String("content").value_or("")}};
   if (role == "assistant") {
-    const auto thought = message.String("thinking");
-    if (thought && !thought->empty()) out["reasoning_content"] = *thought;
+    const auto reasoning = message.String("thinking");
+    if (reasoning && !reasoning->empty()) out["reasoning_content"] = *reasoning;
     ReadOllamaCalls(message, calls, out);
   } else if (role == "tool") {
     out["tool_call_id"] = CallOfResult(message, calls);
@@ -138,9 +138,10 @@ ordered_json ReadOllamaMessage(const Fields& message, CallsSoFar& calls) {
 
 }  // namespace
 
-Ask ReadOllamaChat(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadOllamaChat(const ordered_json& body, const RequestDefaults& defaults,
+                          Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
+  ApiRequest request;
   CallsSoFar calls;
   const ordered_json* messages = fields.Array("messages");
   for (size_t i = 0; messages != nullptr && i < messages->size() && !problem.any(); ++i) {
@@ -149,20 +150,22 @@ Ask ReadOllamaChat(const ordered_json& body, const AskDefaults& defaults, Proble
       fields.Refuse(path, "give an object");
       break;
     }
-    ask.messages.push_back(ReadOllamaMessage(Fields((*messages)[i], problem, path + "."), calls));
+    request.messages.push_back(
+        ReadOllamaMessage(Fields((*messages)[i], problem, path + "."), calls));
   }
   // The answer continues the last message.
-  ask.continues = !ask.messages.empty() && ask.messages.back()["role"] == "assistant" &&
-                  !ask.messages.back().contains("tool_calls");
-  ReadCommon(fields, ask, defaults);
-  ReadTools(fields, ask);
-  return ask;
+  request.continues = !request.messages.empty() && request.messages.back()["role"] == "assistant" &&
+                      !request.messages.back().contains("tool_calls");
+  ReadCommon(fields, request, defaults);
+  ReadTools(fields, request);
+  return request;
 }
 
-Ask ReadOllamaGenerate(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadOllamaGenerate(const ordered_json& body, const RequestDefaults& defaults,
+                              Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ask.prompt_field = "prompt";
+  ApiRequest request;
+  request.prompt_field = "prompt";
   RefuseImages(fields);
   for (const char* key : {"context", "template"}) {
     const ordered_json* value = fields.Find(key);
@@ -174,17 +177,17 @@ Ask ReadOllamaGenerate(const ordered_json& body, const AskDefaults& defaults, Pr
   const std::string suffix = fields.String("suffix").value_or("");
   const bool is_raw = fields.Bool("raw").value_or(false);
   if (!suffix.empty()) {
-    ask.raw.push_back({.text = prompt, .suffix = suffix});
+    request.raw.push_back({.text = prompt, .suffix = suffix});
   } else if (is_raw && !prompt.empty()) {
-    ask.raw.push_back({.text = prompt});
+    request.raw.push_back({.text = prompt});
   } else if (!prompt.empty()) {
-    if (!system.empty()) ask.messages.push_back({{"role", "system"}, {"content", system}});
-    ask.messages.push_back({{"role", "user"}, {"content", prompt}});
+    if (!system.empty()) request.messages.push_back({{"role", "system"}, {"content", system}});
+    request.messages.push_back({{"role", "user"}, {"content", prompt}});
   }
-  if (!ask.raw.empty() && !system.empty())
+  if (!request.raw.empty() && !system.empty())
     fields.Refuse("system", "is not for a raw prompt, nor for one with a suffix");
-  ReadCommon(fields, ask, defaults);
-  return ask;
+  ReadCommon(fields, request, defaults);
+  return request;
 }
 
 }  // namespace aster::serve

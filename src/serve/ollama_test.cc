@@ -13,39 +13,39 @@ namespace {
 using nlohmann::ordered_json;
 using Kind = chat::ReplyEvent::Kind;
 
-constexpr AskDefaults kDefaults = {.sampling = {}, .vocab_size = 512, .context_limit = 4096};
+constexpr RequestDefaults kDefaults = {.sampling = {}, .vocab_size = 512, .context_limit = 4096};
 
 class OllamaRequest : public testing::Test {
  protected:
-  Ask Read(const char* body) {
+  ApiRequest Read(const char* body) {
     return ReadOllamaChat(ordered_json::parse(body), kDefaults, problem_);
   }
   Problem problem_;
 };
 
 TEST_F(OllamaRequest, OptionsAreThoseOfTheEngine) {
-  const Ask ask = Read(R"({"messages": [{"role": "user", "content": "a"}], "options": {
+  const ApiRequest request = Read(R"({"messages": [{"role": "user", "content": "a"}], "options": {
       "temperature": 0.5, "repeat_penalty": 1.5, "repeat_last_n": -1, "num_predict": -2, "seed": 7,
       "num_ctx": 9, "stop": ["x"]}})");
   ASSERT_FALSE(problem_.any()) << problem_.message;
-  EXPECT_EQ(ask.sampling.temperature, 0.5F);
-  EXPECT_EQ(ask.sampling.repetition_penalty, 1.5F);
-  EXPECT_EQ(ask.sampling.penalty_window, 0U);
-  EXPECT_EQ(ask.sampling.seed, 7U);
-  EXPECT_EQ(ask.max_tokens, engine::kNoTokenLimit);
-  EXPECT_EQ(ask.stops, std::vector<std::string>{"x"});
-  EXPECT_TRUE(ask.streams);
+  EXPECT_EQ(request.sampling.temperature, 0.5F);
+  EXPECT_EQ(request.sampling.repetition_penalty, 1.5F);
+  EXPECT_EQ(request.sampling.penalty_window, 0U);
+  EXPECT_EQ(request.sampling.seed, 7U);
+  EXPECT_EQ(request.max_tokens, engine::kNoTokenLimit);
+  EXPECT_EQ(request.stops, std::vector<std::string>{"x"});
+  EXPECT_TRUE(request.streams);
 }
 
 TEST_F(OllamaRequest, ResultsBelongToCallsWithoutIds) {
-  const Ask ask = Read(R"({"messages": [
+  const ApiRequest request = Read(R"({"messages": [
       {"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": {"n": 1}}},
                                            {"function": {"name": "b"}}]},
       {"role": "tool", "tool_name": "b", "content": "2"}, {"role": "tool", "content": "1"}]})");
   ASSERT_FALSE(problem_.any()) << problem_.message;
-  const ordered_json& calls = ask.messages[0]["tool_calls"];
-  EXPECT_EQ(ask.messages[1]["tool_call_id"], calls[1]["id"]);
-  EXPECT_EQ(ask.messages[2]["tool_call_id"], calls[0]["id"]);
+  const ordered_json& calls = request.messages[0]["tool_calls"];
+  EXPECT_EQ(request.messages[1]["tool_call_id"], calls[1]["id"]);
+  EXPECT_EQ(request.messages[2]["tool_call_id"], calls[0]["id"]);
   EXPECT_NE(calls[0]["id"], calls[1]["id"]);
 }
 
@@ -59,17 +59,17 @@ TEST(OllamaStream, TellsWholeCalls) {
   net::Waker waker;
   const auto stream = std::make_shared<ReplyStream>(
       ReplyStream::Options{.request_id = "r", .in_chunks = false}, waker);
-  Ask ask;
-  ask.streams = true;
+  ApiRequest request;
+  request.streams = true;
   const auto writer =
-      MakeOllamaWriter({.stream = stream, .id = "", .model = "nova"}, ask, OllamaKind::kChat);
+      MakeOllamaWriter({.stream = stream, .id = "", .model = "nova"}, request, OllamaKind::kChat);
   const std::vector<chat::ReplyEvent> events = {{.kind = Kind::kContent, .text = "so"},
                                                 {.kind = Kind::kCallBegin, .text = "add"},
                                                 {.kind = Kind::kArguments, .text = "{\"n\":"},
                                                 {.kind = Kind::kArguments, .text = "1}"},
                                                 {.kind = Kind::kCallEnd}};
   writer->Begin({});
-  for (const chat::ReplyEvent& event : events) writer->Say(0, {&event, 1}, {});
+  for (const chat::ReplyEvent& event : events) writer->WritePiece(0, {&event, 1}, {});
   writer->EndChoice(0, EndReason::kCalls, "");
   writer->Finish({.prompt = 3, .answer = 2});
   std::string output;

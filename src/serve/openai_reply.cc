@@ -34,7 +34,7 @@ ordered_json UsageOf(const Usage& usage) {
           {"total_tokens", usage.prompt + usage.answer},
           {"prompt_tokens_details", {{"cached_tokens", usage.cached}}},
           {"completion_tokens_details",
-           {{"reasoning_tokens", usage.thinking},
+           {{"reasoning_tokens", usage.reasoning},
             {"accepted_prediction_tokens", usage.accepted},
             {"rejected_prediction_tokens", usage.rejected()}}}};
 }
@@ -45,23 +45,23 @@ ordered_json BytesJson(const std::string& bytes) {
   return list;
 }
 
-ordered_json ChatLogprobs(std::span<const SpokenToken> tokens) {
+ordered_json ChatLogprobs(std::span<const ResponseToken> tokens) {
   return {{"content", LogprobsJson(tokens)}, {"refusal", nullptr}};
 }
 
 }  // namespace
 
-ordered_json LogprobsJson(std::span<const SpokenToken> tokens) {
-  const auto one = [](const respond::TokenChance& token) -> ordered_json {
+ordered_json LogprobsJson(std::span<const ResponseToken> tokens) {
+  const auto one = [](const respond::TokenWithLogprob& token) -> ordered_json {
     return {{"token", ToValidUtf8(token.bytes)},
             {"logprob", token.logprob},
             {"bytes", BytesJson(token.bytes)}};
   };
   ordered_json content = ordered_json::array();
-  for (const SpokenToken& token : tokens) {
+  for (const ResponseToken& token : tokens) {
     ordered_json json = one(token);
     json["top_logprobs"] = ordered_json::array();
-    for (const respond::TokenChance& top : token.top) json["top_logprobs"].push_back(one(top));
+    for (const respond::TokenWithLogprob& top : token.top) json["top_logprobs"].push_back(one(top));
     content.push_back(std::move(json));
   }
   return content;
@@ -75,16 +75,16 @@ size_t CharactersOf(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
 }
 
-ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& offset) {
+ordered_json CompletionLogprobs(std::span<const ResponseToken> tokens, size_t& offset) {
   ordered_json texts = ordered_json::array();
   ordered_json logprobs = ordered_json::array();
   ordered_json tops = ordered_json::array();
   ordered_json offsets = ordered_json::array();
-  for (const SpokenToken& token : tokens) {
+  for (const ResponseToken& token : tokens) {
     texts.push_back(ToValidUtf8(token.bytes));
     logprobs.push_back(std::isnan(token.logprob) ? ordered_json() : ordered_json(token.logprob));
     ordered_json top = ordered_json::object();
-    for (const respond::TokenChance& other : token.top)
+    for (const respond::TokenWithLogprob& other : token.top)
       top[ToValidUtf8(other.bytes)] = other.logprob;
     // A text's first token has no probability, as it follows nothing.
     const bool is_first = std::isnan(token.logprob);
@@ -116,8 +116,9 @@ ordered_json Head(const ReplyFrame& frame, const char* object) {
 // The reply without streaming.
 class ChatAtOnce final : public CollectingWriter {
  public:
-  ChatAtOnce(ReplyFrame frame, const Ask& ask)
-      : CollectingWriter(std::move(frame), ask.choices), has_logprobs_(ask.sampling.logprobs) {}
+  ChatAtOnce(ReplyFrame frame, const ApiRequest& request)
+      : CollectingWriter(std::move(frame), request.choices),
+        has_logprobs_(request.sampling.logprobs) {}
 
   void Finish(const Usage& usage) override {
     ordered_json choices = ordered_json::array();
@@ -126,7 +127,7 @@ class ChatAtOnce final : public CollectingWriter {
       ordered_json message = {
           {"role", "assistant"}, {"content", said.content}, {"refusal", nullptr}};
       if (said.content.empty() && !said.calls.empty()) message["content"] = nullptr;
-      if (!said.thinking.empty()) message["reasoning_content"] = said.thinking;
+      if (!said.reasoning.empty()) message["reasoning_content"] = said.reasoning;
       for (const Call& call : said.calls) message["tool_calls"].push_back(CallJson(call));
       choices.push_back({{"index", i},
                          {"message", std::move(message)},
@@ -150,9 +151,10 @@ class ChatAtOnce final : public CollectingWriter {
 
 class CompletionAtOnce final : public CollectingWriter {
  public:
-  CompletionAtOnce(ReplyFrame frame, const Ask& ask, size_t choices, std::vector<Echo> echoes)
+  CompletionAtOnce(ReplyFrame frame, const ApiRequest& request, size_t choices,
+                   std::vector<Echo> echoes)
       : CollectingWriter(std::move(frame), choices),
-        has_logprobs_(ask.sampling.logprobs),
+        has_logprobs_(request.sampling.logprobs),
         echoes_(std::move(echoes)) {}
 
   void Finish(const Usage& usage) override {
@@ -160,7 +162,7 @@ class CompletionAtOnce final : public CollectingWriter {
     for (size_t i = 0; i < replies_.size(); ++i) {
       const ChoiceReply& said = replies_[i];
       const Echo echo = echoes_.empty() ? Echo() : echoes_[i];
-      std::vector<SpokenToken> tokens = echo.tokens;
+      std::vector<ResponseToken> tokens = echo.tokens;
       tokens.insert(tokens.end(), said.tokens.begin(), said.tokens.end());
       size_t offset = 0;
       choices.push_back(
@@ -188,12 +190,12 @@ class CompletionAtOnce final : public CollectingWriter {
 // The common part of both kinds of streams.
 class Streaming : public ReplyWriter {
  public:
-  Streaming(ReplyFrame frame, const Ask& ask, const char* object)
+  Streaming(ReplyFrame frame, const ApiRequest& request, const char* object)
       : frame_(std::move(frame)),
         pieces_(frame_.stream, PiecesOfReply::Format::kEvents),
         object_(object),
-        has_logprobs_(ask.sampling.logprobs),
-        wants_usage_(ask.wants_usage) {}
+        has_logprobs_(request.sampling.logprobs),
+        wants_usage_(request.wants_usage) {}
 
   void Await() override { pieces_.KeepAlive(); }
   void Explain(size_t /*choice*/, JsonPtr ensemble) override { ensemble_ = std::move(ensemble); }
@@ -241,8 +243,9 @@ class Streaming : public ReplyWriter {
 
 class ChatStream final : public Streaming {
  public:
-  ChatStream(ReplyFrame frame, const Ask& ask)
-      : Streaming(std::move(frame), ask, "chat.completion.chunk"), calls_(ask.choices, -1) {}
+  ChatStream(ReplyFrame frame, const ApiRequest& request)
+      : Streaming(std::move(frame), request, "chat.completion.chunk"),
+        calls_(request.choices, -1) {}
 
   void Begin(const Usage& /*usage*/) override {
     for (size_t i = 0; i < calls_.size(); ++i) {
@@ -256,8 +259,8 @@ class ChatStream final : public Streaming {
                 {"finish_reason", nullptr}},
                {{"prompt_progress", ProgressJson(progress)}});
   }
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     for (const chat::ReplyEvent& event : events) {
       ordered_json delta = DeltaOf(choice, event);
       if (delta.is_null()) continue;
@@ -278,7 +281,7 @@ class ChatStream final : public Streaming {
     switch (event.kind) {
       case Kind::kContent:
         return {{"content", event.text}};
-      case Kind::kThinking:
+      case Kind::kReasoning:
         return {{"reasoning_content", event.text}};
       case Kind::kCallBegin: {
         ordered_json call = {{"index", ++calls_[choice]}};
@@ -293,7 +296,7 @@ class ChatStream final : public Streaming {
     }
     return nullptr;
   }
-  void SendDelta(size_t choice, ordered_json delta, std::span<const SpokenToken> tokens) {
+  void SendDelta(size_t choice, ordered_json delta, std::span<const ResponseToken> tokens) {
     SendChoice(
         {{"index", choice},
          {"delta", std::move(delta)},
@@ -306,8 +309,9 @@ class ChatStream final : public Streaming {
 
 class CompletionStream final : public Streaming {
  public:
-  CompletionStream(ReplyFrame frame, const Ask& ask, size_t choices, std::vector<Echo> echoes)
-      : Streaming(std::move(frame), ask, "text_completion"),
+  CompletionStream(ReplyFrame frame, const ApiRequest& request, size_t choices,
+                   std::vector<Echo> echoes)
+      : Streaming(std::move(frame), request, "text_completion"),
         echoes_(std::move(echoes)),
         offsets_(choices) {}
 
@@ -320,8 +324,8 @@ class CompletionStream final : public Streaming {
     SendChoice({{"text", ""}, {"index", 0}, {"logprobs", nullptr}, {"finish_reason", nullptr}},
                {{"prompt_progress", ProgressJson(progress)}});
   }
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     std::string text;
     for (const chat::ReplyEvent& event : events) text += event.text;
     if (!text.empty() || !tokens.empty()) SendText(choice, text, tokens);
@@ -334,7 +338,7 @@ class CompletionStream final : public Streaming {
   }
 
  private:
-  void SendText(size_t choice, const std::string& text, std::span<const SpokenToken> tokens) {
+  void SendText(size_t choice, const std::string& text, std::span<const ResponseToken> tokens) {
     const bool shows = has_logprobs_ && !tokens.empty();
     SendChoice({{"text", text},
                 {"index", choice},
@@ -348,17 +352,18 @@ class CompletionStream final : public Streaming {
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask) {
-  if (ask.streams) return std::make_unique<ChatStream>(std::move(frame), ask);
-  return std::make_unique<ChatAtOnce>(std::move(frame), ask);
+std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const ApiRequest& request) {
+  if (request.streams) return std::make_unique<ChatStream>(std::move(frame), request);
+  return std::make_unique<ChatAtOnce>(std::move(frame), request);
 }
 
-std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
-                                                  std::vector<Echo> echoes) {
-  if (ask.streams) {
-    return std::make_unique<CompletionStream>(std::move(frame), ask, choices, std::move(echoes));
+std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const ApiRequest& request,
+                                                  size_t choices, std::vector<Echo> echoes) {
+  if (request.streams) {
+    return std::make_unique<CompletionStream>(std::move(frame), request, choices,
+                                              std::move(echoes));
   }
-  return std::make_unique<CompletionAtOnce>(std::move(frame), ask, choices, std::move(echoes));
+  return std::make_unique<CompletionAtOnce>(std::move(frame), request, choices, std::move(echoes));
 }
 
 }  // namespace aster::serve

@@ -14,18 +14,18 @@
 
 namespace aster::serve {
 
-std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask);
+std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const ApiRequest& request);
 
 // A prompt that is repeated before its answer, with its tokens if log-probabilities are wanted.
 struct Echo {
   std::string text;
-  std::vector<SpokenToken> tokens = {};
+  std::vector<ResponseToken> tokens = {};
 };
 // `echoes`: one for each choice, or none.
-std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
-                                                  std::vector<Echo> echoes);
+std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const ApiRequest& request,
+                                                  size_t choices, std::vector<Echo> echoes);
 
 // Tokens with their log-probabilities, and the most likely alternatives of each.
-nlohmann::ordered_json LogprobsJson(std::span<const SpokenToken> tokens);
+nlohmann::ordered_json LogprobsJson(std::span<const ResponseToken> tokens);
 
 }  // namespace aster::serve

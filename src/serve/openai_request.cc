@@ -13,17 +13,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void ReadStream(const Fields& fields, Ask& ask) {
-  ask.wants_progress = fields.Bool("return_progress").value_or(false);
-  ask.streams = fields.Bool("stream").value_or(false);
+void ReadStream(const Fields& fields, ApiRequest& request) {
+  request.wants_progress = fields.Bool("return_progress").value_or(false);
+  request.streams = fields.Bool("stream").value_or(false);
   const ordered_json* options = fields.Object("stream_options");
   if (options == nullptr) return;
   const Fields inner(*options, fields.problem(), "stream_options.");
-  ask.wants_usage = inner.Bool("include_usage").value_or(false);
+  request.wants_usage = inner.Bool("include_usage").value_or(false);
 }
 
-void ReadChoices(const Fields& fields, Ask& ask) {
-  ask.choices = static_cast<uint32_t>(fields.Integer("n", 1, kMaxChoices).value_or(1));
+void ReadChoices(const Fields& fields, ApiRequest& request) {
+  request.choices = static_cast<uint32_t>(fields.Integer("n", 1, kMaxChoices).value_or(1));
 }
 
 // The calls of an earlier message.
@@ -58,7 +58,7 @@ void ReadCalls(const Fields& message, ordered_json& out) {
   out["tool_calls"] = std::move(list);
 }
 
-ordered_json ReadMessage(const Fields& message, const Ask& ask) {
+ordered_json ReadMessage(const Fields& message, const ApiRequest& request) {
   const auto given = message.String("role");
   std::string role = given.value_or("");
   if (role == "developer") role = "system";
@@ -71,9 +71,9 @@ ordered_json ReadMessage(const Fields& message, const Ask& ask) {
   ordered_json out = {{"role", role}, {"content", ReadContent(message, "content")}};
   if (const auto name = message.String("name")) out["name"] = *name;
   if (role == "assistant") {
-    auto thought = message.String("reasoning_content");
-    if (!thought) thought = message.String("reasoning");
-    if (thought) out["reasoning_content"] = *thought;
+    auto reasoning = message.String("reasoning_content");
+    if (!reasoning) reasoning = message.String("reasoning");
+    if (reasoning) out["reasoning_content"] = *reasoning;
     ReadCalls(message, out);
   } else if (message.Find("content") == nullptr) {
     message.Refuse("content", "is missing");
@@ -82,7 +82,7 @@ ordered_json ReadMessage(const Fields& message, const Ask& ask) {
     const auto id = message.String("tool_call_id");
     if (id) out["tool_call_id"] = *id;
     if (!id && *given == "tool") message.Refuse("tool_call_id", "is missing");
-    if (id && !HasCall(ask, *id))
+    if (id && !HasCall(request, *id))
       message.Refuse(
           "tool_call_id",
           fmt::format("no call before it has the id {}; send the message that has it", *id));
@@ -90,7 +90,7 @@ ordered_json ReadMessage(const Fields& message, const Ask& ask) {
   return out;
 }
 
-void ReadMessages(const Fields& fields, Ask& ask) {
+void ReadMessages(const Fields& fields, ApiRequest& request) {
   const ordered_json* messages = fields.Array("messages");
   if (messages == nullptr || messages->empty()) {
     return fields.Refuse("messages", "give at least one message");
@@ -99,10 +99,10 @@ void ReadMessages(const Fields& fields, Ask& ask) {
     const ordered_json& message = (*messages)[i];
     const std::string path = fmt::format("messages[{}]", i);
     if (!message.is_object()) return fields.Refuse(path, "give an object");
-    ask.messages.push_back(ReadMessage(Fields(message, fields.problem(), path + "."), ask));
+    request.messages.push_back(ReadMessage(Fields(message, fields.problem(), path + "."), request));
     if (fields.problem().any()) return;
   }
-  if (const auto call = FindUnansweredCall(ask)) {
+  if (const auto call = FindUnansweredCall(request)) {
     fields.Refuse(fmt::format("messages[{}].tool_calls", call->message),
                   fmt::format("{} has no result; send a message of the role tool with this "
                               "tool_call_id behind it",
@@ -111,10 +111,10 @@ void ReadMessages(const Fields& fields, Ask& ask) {
 }
 
 // Whether the answer continues the last message.
-void ReadContinuation(const Fields& fields, Ask& ask) {
-  ask.continues = fields.Bool("continue_final_message").value_or(false);
-  if (!ask.continues || fields.problem().any()) return;
-  if (ask.messages.back()["role"] != "assistant")
+void ReadContinuation(const Fields& fields, ApiRequest& request) {
+  request.continues = fields.Bool("continue_final_message").value_or(false);
+  if (!request.continues || fields.problem().any()) return;
+  if (request.messages.back()["role"] != "assistant")
     fields.Refuse("continue_final_message", "the last message is not the assistant's");
   if (fields.Bool("add_generation_prompt").value_or(false))
     fields.Refuse("add_generation_prompt", "not together with continue_final_message");
@@ -145,86 +145,88 @@ void ReadWhatChangesNothing(const Fields& fields) {
     fields.String(key);
 }
 
-void ReadResponseFormat(const Fields& fields, Ask& ask) {
+void ReadResponseFormat(const Fields& fields, ApiRequest& request) {
   const ordered_json* format = fields.Object("response_format");
   if (format == nullptr) return;
-  ReadFormat(Fields(*format, fields.problem(), "response_format."), "json_schema", ask);
+  ReadFormat(Fields(*format, fields.problem(), "response_format."), "json_schema", request);
 }
 
-void ReadTemplateVariables(const Fields& fields, Ask& ask) {
-  ReadEffort(fields, "reasoning_effort", ask);
-  if (const auto thinks = fields.Bool("enable_thinking")) SetThinking(*thinks, ask);
+void ReadTemplateVariables(const Fields& fields, ApiRequest& request) {
+  ReadEffort(fields, "reasoning_effort", request);
+  if (const auto reasons = fields.Bool("enable_thinking")) SetReasoning(*reasons, request);
   const ordered_json* more = fields.Object("chat_template_kwargs");
   if (more == nullptr) return;
   for (const auto& [key, value] : more->items()) {
     if (key == "messages" || key == "tools" || key == "add_generation_prompt") {
       return fields.Refuse("chat_template_kwargs", fmt::format("{} is not allowed here", key));
     }
-    ask.variables[key] = value;
+    request.variables[key] = value;
   }
 }
 
 }  // namespace
 
-Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadChatRequest(const ordered_json& body, const RequestDefaults& defaults,
+                           Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ReadMessages(fields, ask);
-  ReadContinuation(fields, ask);
-  ReadSampling(fields, ask, defaults);
-  ReadMaxTokens(fields, "max_tokens", defaults, ask);
-  ReadMaxTokens(fields, "max_completion_tokens", defaults, ask);
+  ApiRequest request;
+  ReadMessages(fields, request);
+  ReadContinuation(fields, request);
+  ReadSampling(fields, request, defaults);
+  ReadMaxTokens(fields, "max_tokens", defaults, request);
+  ReadMaxTokens(fields, "max_completion_tokens", defaults, request);
   RefuseWhatIsNotDone(fields);
   ReadWhatChangesNothing(fields);
-  ReadStops(fields, "stop", ask);
-  ReadStream(fields, ask);
-  ReadChoices(fields, ask);
-  ReadBiases(fields, ask, defaults.vocab_size);
-  ReadTools(fields, ask);
-  ReadToolChoice(fields, ask);
-  ReadTemplateVariables(fields, ask);
-  ReadResponseFormat(fields, ask);
-  ReadBareForms(fields, ask);
-  ask.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
-  ask.sampling.logprobs = fields.Bool("logprobs").value_or(false);
+  ReadStops(fields, "stop", request);
+  ReadStream(fields, request);
+  ReadChoices(fields, request);
+  ReadBiases(fields, request, defaults.vocab_size);
+  ReadTools(fields, request);
+  ReadToolChoice(fields, request);
+  ReadTemplateVariables(fields, request);
+  ReadResponseFormat(fields, request);
+  ReadBareForms(fields, request);
+  request.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
+  request.sampling.logprobs = fields.Bool("logprobs").value_or(false);
   if (const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs)) {
-    if (!ask.sampling.logprobs && *top > 0)
+    if (!request.sampling.logprobs && *top > 0)
       fields.Refuse("top_logprobs", "needs logprobs to be true");
-    ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
+    request.sampling.top_logprobs = static_cast<uint32_t>(*top);
   }
-  ask.user = fields.String("user").value_or("");
-  return ask;
+  request.user = fields.String("user").value_or("");
+  return request;
 }
 
-Ask ReadCompletionRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadCompletionRequest(const ordered_json& body, const RequestDefaults& defaults,
+                                 Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ReadPrompts(fields, defaults, ask);
-  ReadSampling(fields, ask, defaults);
+  ApiRequest request;
+  ReadPrompts(fields, defaults, request);
+  ReadSampling(fields, request, defaults);
   // OpenAI's default.
-  ask.max_tokens = std::min<uint64_t>(16, defaults.max_tokens);
+  request.max_tokens = std::min<uint64_t>(16, defaults.max_tokens);
   // 0: the client wants only the prompt's log-probabilities or echo.
-  ReadMaxTokens(fields, "max_tokens", defaults, ask, /*least=*/0);
-  ReadStops(fields, "stop", ask);
-  ReadStream(fields, ask);
-  ReadChoices(fields, ask);
-  ReadBiases(fields, ask, defaults.vocab_size);
+  ReadMaxTokens(fields, "max_tokens", defaults, request, /*least=*/0);
+  ReadStops(fields, "stop", request);
+  ReadStream(fields, request);
+  ReadChoices(fields, request);
+  ReadBiases(fields, request, defaults.vocab_size);
   if (const auto top = fields.Integer("logprobs", 0, 5)) {
-    ask.sampling.logprobs = true;
-    ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
+    request.sampling.logprobs = true;
+    request.sampling.top_logprobs = static_cast<uint32_t>(*top);
   }
-  ReadResponseFormat(fields, ask);
-  ReadBareForms(fields, ask);
-  ask.echo = fields.Bool("echo").value_or(false);
+  ReadResponseFormat(fields, request);
+  ReadBareForms(fields, request);
+  request.echo = fields.Bool("echo").value_or(false);
   if (const auto suffix = fields.String("suffix"); suffix && !suffix->empty()) {
-    for (RawPrompt& raw : ask.raw) raw.suffix = *suffix;
-    if (ask.echo) fields.Refuse("echo", "not together with suffix");
+    for (RawPrompt& raw : request.raw) raw.suffix = *suffix;
+    if (request.echo) fields.Refuse("echo", "not together with suffix");
   }
-  if (fields.Integer("best_of", 1, kMaxChoices).value_or(1) > ask.choices) {
+  if (fields.Integer("best_of", 1, kMaxChoices).value_or(1) > request.choices) {
     fields.Refuse("best_of", "is not supported beyond n");
   }
-  ask.user = fields.String("user").value_or("");
-  return ask;
+  request.user = fields.String("user").value_or("");
+  return request;
 }
 
 }  // namespace aster::serve

@@ -7,16 +7,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/problem.h"
 
 namespace aster::serve {
 
 // POST /v1/chat/completions
-Ask ReadChatRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                    Problem& problem);
+ApiRequest ReadChatRequest(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                           Problem& problem);
 // POST /v1/completions
-Ask ReadCompletionRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                          Problem& problem);
+ApiRequest ReadCompletionRequest(const nlohmann::ordered_json& body,
+                                 const RequestDefaults& defaults, Problem& problem);
 
 }  // namespace aster::serve

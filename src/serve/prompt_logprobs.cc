@@ -20,7 +20,7 @@ PromptLogprobs::PromptLogprobs(const text::Tokenizer& tokenizer, std::vector<int
                kernels::IsaFromEnvironment().value()) {
   CHECK(!tokens_.empty());
   const int32_t first = tokens_.front();
-  spoken_.push_back(
+  tokens_.push_back(
       {{first, is_added ? std::string() : TextOf(first), std::numeric_limits<float>::quiet_NaN()}});
 }
 
@@ -37,15 +37,15 @@ void PromptLogprobs::Add(std::span<const float> logits) {
     status_ = choice.error();
     return;
   }
-  respond::SpokenToken token{{choice->id, TextOf(choice->id), choice->logprob}};
+  respond::ResponseToken token{{choice->id, TextOf(choice->id), choice->logprob}};
   for (const engine::TokenLogprob& top : choice->top)
     token.top.push_back({top.id, TextOf(top.id), top.logprob});
-  spoken_.push_back(std::move(token));
+  tokens_.push_back(std::move(token));
 }
 
-Result<std::vector<respond::SpokenToken>> PromptLogprobs::Take() {
+Result<std::vector<respond::ResponseToken>> PromptLogprobs::Take() {
   TRY(status_);
-  return std::move(spoken_);
+  return std::move(tokens_);
 }
 
 }  // namespace aster::serve

@@ -28,7 +28,7 @@ class PromptLogprobs {
   // The logits [vocab_size] after the next token; those after the last token are ignored.
   void Add(std::span<const float> logits);
   // All tokens, once all logits have come; the first one has NaN, since it follows nothing.
-  Result<std::vector<respond::SpokenToken>> Take();
+  Result<std::vector<respond::ResponseToken>> Take();
 
  private:
   std::string TextOf(int32_t id) const;
@@ -37,7 +37,7 @@ class PromptLogprobs {
   std::vector<int32_t> tokens_;
   engine::Sampler sampler_;
   size_t next_ = 1;  // of tokens_: predicted by the next logits
-  std::vector<respond::SpokenToken> spoken_;
+  std::vector<respond::ResponseToken> tokens_;
   Status status_;
 };
 

@@ -15,8 +15,8 @@ namespace {
 
 // The time until the first keep-alive, so that a client has its headers within a second, and until
 // each further one.
-constexpr int64_t kFirstPulseNs = 600 * kNsPerMs;
-constexpr int64_t kPulseNs = 5 * kNsPerSecond;
+constexpr int64_t kFirstKeepAliveNs = 600 * kNsPerMs;
+constexpr int64_t kKeepAliveNs = 5 * kNsPerSecond;
 
 }  // namespace
 
@@ -96,19 +96,19 @@ void ReplyStream::Write(std::string_view bytes) {
   waker_.Wake();
 }
 
-void ReplyStream::SetPulse(Pulse pulse) {
+void ReplyStream::SetKeepAlive(KeepAliveMessage pulse) {
   const MutexLock lock(mu_);
-  pulse_ = std::move(pulse);
+  keep_alive_ = std::move(pulse);
 }
 
-void ReplyStream::Beat(int64_t now_ns) {
+void ReplyStream::SendKeepAlive(int64_t now_ns) {
   const MutexLock lock(mu_);
-  if (pulse_.bytes.empty() || ended_) return;
+  if (keep_alive_.bytes.empty() || ended_) return;
   if (!std::exchange(was_quiet_, true)) quiet_since_ns_ = now_ns;
-  if (now_ns - quiet_since_ns_ < (status_ == 0 ? kFirstPulseNs : kPulseNs)) return;
+  if (now_ns - quiet_since_ns_ < (status_ == 0 ? kFirstKeepAliveNs : kKeepAliveNs)) return;
   quiet_since_ns_ = now_ns;
-  if (status_ == 0) BeginLocked(200, pulse_.content_type, pulse_.headers, nullptr);
-  AppendLocked(pulse_.bytes);
+  if (status_ == 0) BeginLocked(200, keep_alive_.content_type, keep_alive_.headers, nullptr);
+  AppendLocked(keep_alive_.bytes);
 }
 
 void ReplyStream::End() {

@@ -48,12 +48,12 @@ class ReplyStream {
 
   // The keep-alive of a reply in pieces: the sending thread sends it if nothing else was written
   // for a while. It begins the reply if nothing has.
-  struct Pulse {
+  struct KeepAliveMessage {
     std::string content_type;
     HttpHeaders headers;
     std::string bytes;  // empty: none
   };
-  void SetPulse(Pulse pulse) EXCLUDES(mu_);
+  void SetKeepAlive(KeepAliveMessage pulse) EXCLUDES(mu_);
 
   // Whether the client is gone: written bytes are dropped.
   bool is_gone() const EXCLUDES(mu_);
@@ -61,7 +61,7 @@ class ReplyStream {
   const std::string& request_id() const { return options_.request_id; }
 
   // For the sending thread, from time to time.
-  void Beat(int64_t now_ns) EXCLUDES(mu_);
+  void SendKeepAlive(int64_t now_ns) EXCLUDES(mu_);
   // Takes bytes to send, up to the limit; true if the reply is complete.
   bool TakeOutput(std::string& output, size_t limit_bytes = SIZE_MAX) EXCLUDES(mu_);
   void SetGone() EXCLUDES(mu_);
@@ -85,7 +85,7 @@ class ReplyStream {
   bool keeps_alive_ GUARDED_BY(mu_) = true;
   bool ended_ GUARDED_BY(mu_) = false;
   bool gone_ GUARDED_BY(mu_) = false;
-  Pulse pulse_ GUARDED_BY(mu_);
+  KeepAliveMessage keep_alive_ GUARDED_BY(mu_);
   bool was_quiet_ GUARDED_BY(mu_) = false;  // nothing was written since the last beat
   int64_t quiet_since_ns_ GUARDED_BY(mu_) = 0;
 };

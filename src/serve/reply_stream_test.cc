@@ -28,7 +28,7 @@ class ReplyStreamTest : public testing::Test {
 };
 
 // A client that reads too slowly loses the rest, with chunks and with HTTP/1.0 alike.
-TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
+TEST_F(ReplyStreamTest, UnreadRepliesAreBounded) {
   for (const bool in_chunks : {true, false}) {
     SCOPED_TRACE(in_chunks);
     ReplyStream stream(Options(in_chunks), waker_);
@@ -43,7 +43,7 @@ TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
   }
 }
 
-TEST_F(ReplyStreamTest, WhoFetchesMayHaveAsMuchAsThereIs) {
+TEST_F(ReplyStreamTest, AReadingClientGetsAllThereIs) {
   for (const bool in_chunks : {true, false}) {
     SCOPED_TRACE(in_chunks);
     ReplyStream stream(Options(in_chunks), waker_);
@@ -70,27 +70,28 @@ TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
 
 // The first one comes within a second, whatever the writer does; then less often, and not after
 // writes.
-TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
+TEST_F(ReplyStreamTest, KeepAlivesAreSentByThemselves) {
   constexpr int64_t kTurnNs = 250 * kNsPerMs;
   ReplyStream stream(Options(false), waker_);
-  stream.SetPulse({.content_type = "text/event-stream", .headers = {}, .bytes = ": alive\n\n"});
+  stream.SetKeepAlive({.content_type = "text/event-stream", .headers = {}, .bytes = ": alive\n\n"});
   int64_t now_ns = 0;
   for (; Take(stream).empty(); now_ns += kTurnNs) {
     ASSERT_LT(now_ns, kNsPerSecond);
-    stream.Beat(now_ns);
+    stream.SendKeepAlive(now_ns);
   }
   EXPECT_EQ(stream.status(), 200);
   const auto quiet_turns = [&] {
     int turns = 0;
-    for (stream.Beat(now_ns); Take(stream).empty(); ++turns) stream.Beat(now_ns += kTurnNs);
+    for (stream.SendKeepAlive(now_ns); Take(stream).empty(); ++turns)
+      stream.SendKeepAlive(now_ns += kTurnNs);
     return turns;
   };
   EXPECT_THAT(quiet_turns(), testing::AllOf(testing::Gt(15), testing::Lt(24)));
   stream.Write("a word");
   EXPECT_EQ(Take(stream), "a word");
   EXPECT_THAT(quiet_turns(), testing::Gt(15));
-  stream.SetPulse({});
-  stream.Beat(now_ns + 100 * kNsPerSecond);
+  stream.SetKeepAlive({});
+  stream.SendKeepAlive(now_ns + 100 * kNsPerSecond);
   EXPECT_EQ(Take(stream), "");
 }
 

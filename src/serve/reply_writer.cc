@@ -15,8 +15,8 @@ namespace {
 using nlohmann::ordered_json;
 
 // Readers of each format skip these.
-constexpr std::string_view kPulseOfEvents = ": still at work\n\n";
-constexpr std::string_view kPulseOfLines = " ";
+constexpr std::string_view kKeepAliveOfEvents = ": still at work\n\n";
+constexpr std::string_view kKeepAliveOfLines = " ";
 
 }  // namespace
 
@@ -26,13 +26,13 @@ PiecesOfReply::PiecesOfReply(std::shared_ptr<ReplyStream> stream, Format format)
       content_type_(format == Format::kEvents ? "text/event-stream" : "application/x-ndjson") {}
 
 void PiecesOfReply::KeepAlive() {
-  SetPulse(format_ == Format::kEvents ? kPulseOfEvents : kPulseOfLines);
+  SetKeepAlive(format_ == Format::kEvents ? kKeepAliveOfEvents : kKeepAliveOfLines);
 }
 
-void PiecesOfReply::SetPulse(std::string_view bytes) {
-  stream_->SetPulse({.content_type = content_type_,
-                     .headers = {{"Cache-Control", "no-cache"}},
-                     .bytes = std::string(bytes)});
+void PiecesOfReply::SetKeepAlive(std::string_view bytes) {
+  stream_->SetKeepAlive({.content_type = content_type_,
+                         .headers = {{"Cache-Control", "no-cache"}},
+                         .bytes = std::string(bytes)});
 }
 
 void PiecesOfReply::Write(std::string_view bytes) {
@@ -42,14 +42,14 @@ void PiecesOfReply::Write(std::string_view bytes) {
 
 bool PiecesOfReply::Refuse(const Problem& problem, ProblemForm form) {
   // After this no keep-alive can begin the reply, so the status is final.
-  stream_->SetPulse({});
+  stream_->SetKeepAlive({});
   if (stream_->status() != 0) return false;
   SendProblem(*stream_, problem, form);
   return true;
 }
 
-void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
-                           std::span<const SpokenToken> tokens) {
+void CollectingWriter::WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                                  std::span<const ResponseToken> tokens) {
   replies_[choice].Add(events, tokens);
 }
 

@@ -15,7 +15,7 @@
 
 #include "chat/reply_parser.h"
 #include "respond/reply.h"
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/problem.h"
 #include "serve/reply_stream.h"
 
@@ -23,7 +23,7 @@ namespace aster::serve {
 
 using respond::Call;
 using respond::EndReason;
-using respond::SpokenToken;
+using respond::ResponseToken;
 using respond::Usage;
 
 // The form of errors in each API.
@@ -58,8 +58,8 @@ class ReplyWriter {
   virtual void Begin(const Usage& usage) = 0;
   // The progress of the first prompt, if wanted.
   virtual void Progress(const PromptProgress& /*progress*/) {}
-  virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-                   std::span<const SpokenToken> tokens) = 0;
+  virtual void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                          std::span<const ResponseToken> tokens) = 0;
   // An ensemble's explanation of the next choice, before all its other calls.
   virtual void Explain(size_t /*choice*/, JsonPtr /*ensemble*/) {}
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
@@ -89,7 +89,7 @@ class PiecesOfReply {
   void Write(std::string_view bytes);
   void End() { stream_->End(); }
   // Sets the keep-alive, for formats that have one of their own.
-  void SetPulse(std::string_view bytes);
+  void SetKeepAlive(std::string_view bytes);
   // Sends the problem as a whole reply; false if pieces of one have been sent.
   bool Refuse(const Problem& problem, ProblemForm form);
 
@@ -106,8 +106,8 @@ class CollectingWriter : public ReplyWriter {
       : frame_(std::move(frame)), replies_(choices) {}
 
   void Begin(const Usage& /*usage*/) override {}
-  void Say(size_t choice, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override;
+  void WritePiece(size_t choice, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override;
   void Explain(size_t choice, JsonPtr ensemble) override {
     replies_[choice].ensemble = std::move(ensemble);
   }

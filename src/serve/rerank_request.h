@@ -14,7 +14,7 @@
 
 namespace aster::serve {
 
-struct RerankAsk {
+struct RerankRequest {
   std::string query;
   std::vector<std::string> documents = {};
   std::string field = "documents";  // the field with the documents; the other form has "texts"
@@ -28,7 +28,7 @@ struct RerankAsk {
   bool is_bare() const { return field == "texts"; }
 };
 
-RerankAsk ReadRerankRequest(const nlohmann::ordered_json& body, Problem& problem);
+RerankRequest ReadRerankRequest(const nlohmann::ordered_json& body, Problem& problem);
 
 struct Ranks {
   std::string id;
@@ -39,6 +39,6 @@ struct Ranks {
 };
 
 // The most relevant document first; equal ones in the order of the request.
-nlohmann::ordered_json RanksJson(const RerankAsk& ask, const Ranks& ranks);
+nlohmann::ordered_json RanksJson(const RerankRequest& request, const Ranks& ranks);
 
 }  // namespace aster::serve

@@ -9,22 +9,22 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/problem.h"
 #include "serve/reply_writer.h"
 
 namespace aster::serve {
 
 // POST /v1/responses
-Ask ReadResponsesRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                         Problem& problem);
+ApiRequest ReadResponsesRequest(const nlohmann::ordered_json& body, const RequestDefaults& defaults,
+                                Problem& problem);
 
 // Called with a complete response, before the client has it; in the background with each state,
 // too. Null: nothing is stored.
 using ResponseKeeper = std::function<void(const nlohmann::ordered_json& response)>;
 
 // `body` is the request: answers repeat some of its fields.
-std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
+std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const ApiRequest& request,
                                                  const nlohmann::ordered_json& body,
                                                  ResponseKeeper keep);
 

@@ -37,9 +37,10 @@ constexpr std::pair<const char*, const char*> kRepeated[] = {
 // For both modes: a stream sends the items as they grow, a whole reply has them at the end.
 class ResponsesWriter final : public ReplyWriter {
  public:
-  ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body, ResponseKeeper keep)
-      : frame_(std::move(frame)), keep_(std::move(keep)), is_background_(ask.is_background) {
-    if (ask.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
+  ResponsesWriter(ReplyFrame frame, const ApiRequest& request, const ordered_json& body,
+                  ResponseKeeper keep)
+      : frame_(std::move(frame)), keep_(std::move(keep)), is_background_(request.is_background) {
+    if (request.streams) pieces_.emplace(frame_.stream, PiecesOfReply::Format::kEvents);
     response_ = {{"id", frame_.id},
                  {"object", "response"},
                  {"created_at", frame_.created_s},
@@ -71,8 +72,8 @@ class ResponsesWriter final : public ReplyWriter {
     Send("response.in_progress", {{"response", response_}});
   }
 
-  void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
-           std::span<const SpokenToken> tokens) override {
+  void WritePiece(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
+                  std::span<const ResponseToken> tokens) override {
     // Tokens whose text is held back are sent with the next text.
     waiting_.insert(waiting_.end(), tokens.begin(), tokens.end());
     for (const chat::ReplyEvent& event : events) {
@@ -83,7 +84,7 @@ class ResponsesWriter final : public ReplyWriter {
           Open(Item::kMessage, "", "");
           GrowMessage(event.text);
           break;
-        case Kind::kThinking:
+        case Kind::kReasoning:
           Open(Item::kReasoning, "", "");
           Grow("response.reasoning_text.delta", event.text);
           break;
@@ -115,7 +116,7 @@ class ResponsesWriter final : public ReplyWriter {
                           {"input_tokens_details", {{"cached_tokens", usage.cached}}},
                           {"output_tokens", usage.answer},
                           {"output_tokens_details",
-                           {{"reasoning_tokens", usage.thinking},
+                           {{"reasoning_tokens", usage.reasoning},
                             {"accepted_prediction_tokens", usage.accepted},
                             {"rejected_prediction_tokens", usage.rejected()}}},
                           {"total_tokens", usage.prompt + usage.answer}};
@@ -250,16 +251,16 @@ class ResponsesWriter final : public ReplyWriter {
   ordered_json item_;                              // the open one
   std::string text_;                               // of it
   ordered_json logprobs_ = ordered_json::array();  // of its tokens, if wanted
-  std::vector<SpokenToken> waiting_;               // their text has not been sent yet
+  std::vector<ResponseToken> waiting_;             // their text has not been sent yet
   int sequence_ = 0;
   bool is_whole_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
+std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const ApiRequest& request,
                                                  const ordered_json& body, ResponseKeeper keep) {
-  return std::make_unique<ResponsesWriter>(std::move(frame), ask, body, std::move(keep));
+  return std::make_unique<ResponsesWriter>(std::move(frame), request, body, std::move(keep));
 }
 
 }  // namespace aster::serve

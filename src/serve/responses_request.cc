@@ -13,14 +13,14 @@ namespace {
 using nlohmann::ordered_json;
 
 // The assistant's message that the next item belongs to.
-ordered_json& OpenAssistant(Ask& ask) {
-  if (ask.messages.empty() || ask.messages.back()["role"] != "assistant") {
-    ask.messages.push_back({{"role", "assistant"}, {"content", ""}});
+ordered_json& OpenAssistant(ApiRequest& request) {
+  if (request.messages.empty() || request.messages.back()["role"] != "assistant") {
+    request.messages.push_back({{"role", "assistant"}, {"content", ""}});
   }
-  return ask.messages.back();
+  return request.messages.back();
 }
 
-void ReadMessageItem(const Fields& item, Ask& ask) {
+void ReadMessageItem(const Fields& item, ApiRequest& request) {
   std::string role = item.String("role").value_or("");
   if (role == "developer") role = "system";
   if (role != "system" && role != "user" && role != "assistant") {
@@ -28,28 +28,28 @@ void ReadMessageItem(const Fields& item, Ask& ask) {
   }
   const std::string content = ReadContent(item, "content");
   if (role != "assistant") {
-    ask.messages.push_back({{"role", role}, {"content", content}});
+    request.messages.push_back({{"role", role}, {"content", content}});
     return;
   }
-  ordered_json& message = OpenAssistant(ask);
+  ordered_json& message = OpenAssistant(request);
   // A message after calls is a new one.
   if (message.contains("tool_calls") || message["content"] != "") {
-    ask.messages.push_back({{"role", "assistant"}, {"content", content}});
+    request.messages.push_back({{"role", "assistant"}, {"content", content}});
   } else {
     message["content"] = content;
   }
 }
 
-void ReadItem(const Fields& item, Ask& ask) {
+void ReadItem(const Fields& item, ApiRequest& request) {
   const std::string type = item.String("type").value_or("message");
-  if (type == "message") return ReadMessageItem(item, ask);
+  if (type == "message") return ReadMessageItem(item, request);
   if (type == "function_call") {
     const auto name = item.String("name");
     const auto id = item.String("call_id");
     const auto arguments = item.String("arguments");
     if (!name) return item.Refuse("name", "is missing");
     if (!id) return item.Refuse("call_id", "is missing");
-    OpenAssistant(ask)["tool_calls"].push_back(
+    OpenAssistant(request)["tool_calls"].push_back(
         {{"id", *id},
          {"type", "function"},
          {"function",
@@ -57,10 +57,10 @@ void ReadItem(const Fields& item, Ask& ask) {
   } else if (type == "function_call_output") {
     const auto id = item.String("call_id");
     if (!id) return item.Refuse("call_id", "is missing");
-    if (!HasCall(ask, *id)) {
+    if (!HasCall(request, *id)) {
       return item.Refuse("call_id", fmt::format("no function_call before it has the id {}", *id));
     }
-    ask.messages.push_back(
+    request.messages.push_back(
         {{"role", "tool"}, {"tool_call_id", *id}, {"content", ReadContent(item, "output")}});
   } else if (type == "reasoning") {
     std::string thought;
@@ -70,7 +70,7 @@ void ReadItem(const Fields& item, Ask& ask) {
       if (text.is_string()) thought += text.get<std::string>();
     }
     if (!thought.empty()) {
-      ask.messages.push_back(
+      request.messages.push_back(
           {{"role", "assistant"}, {"content", ""}, {"reasoning_content", thought}});
     }
   } else {
@@ -78,13 +78,13 @@ void ReadItem(const Fields& item, Ask& ask) {
   }
 }
 
-void ReadInput(const Fields& fields, Ask& ask) {
+void ReadInput(const Fields& fields, ApiRequest& request) {
   if (const auto instructions = fields.String("instructions")) {
-    ask.messages.push_back({{"role", "system"}, {"content", *instructions}});
+    request.messages.push_back({{"role", "system"}, {"content", *instructions}});
   }
   const ordered_json* input = fields.Find("input");
   if (input != nullptr && input->is_string()) {
-    ask.messages.push_back({{"role", "user"}, {"content", *input}});
+    request.messages.push_back({{"role", "user"}, {"content", *input}});
     return;
   }
   if (input == nullptr || !input->is_array() || input->empty()) {
@@ -93,10 +93,10 @@ void ReadInput(const Fields& fields, Ask& ask) {
   for (size_t i = 0; i < input->size() && !fields.problem().any(); ++i) {
     const std::string path = fmt::format("input[{}]", i);
     if (!(*input)[i].is_object()) return fields.Refuse(path, "give an object");
-    ReadItem(Fields((*input)[i], fields.problem(), path + "."), ask);
+    ReadItem(Fields((*input)[i], fields.problem(), path + "."), request);
   }
   if (fields.problem().any()) return;
-  if (const auto call = FindUnansweredCall(ask)) {
+  if (const auto call = FindUnansweredCall(request)) {
     fields.Refuse("input", fmt::format("the function_call {} has no result; send its "
                                        "function_call_output behind it",
                                        call->id));
@@ -104,52 +104,53 @@ void ReadInput(const Fields& fields, Ask& ask) {
 }
 
 // /v1/chat/completions has them in one field.
-void ReadLogprobs(const Fields& fields, Ask& ask) {
+void ReadLogprobs(const Fields& fields, ApiRequest& request) {
   const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs);
   const ordered_json* include = fields.Array("include");
-  ask.sampling.logprobs = top.value_or(0) > 0;
+  request.sampling.logprobs = top.value_or(0) > 0;
   if (include != nullptr) {
-    ask.sampling.logprobs |= std::ranges::any_of(
+    request.sampling.logprobs |= std::ranges::any_of(
         *include, [](const ordered_json& one) { return one == "message.output_text.logprobs"; });
   }
-  ask.sampling.top_logprobs = static_cast<uint32_t>(top.value_or(0));
+  request.sampling.top_logprobs = static_cast<uint32_t>(top.value_or(0));
 }
 
-void ReadTextFormat(const Fields& fields, Ask& ask) {
+void ReadTextFormat(const Fields& fields, ApiRequest& request) {
   const ordered_json* text = fields.Object("text");
   const ordered_json* format =
       text != nullptr ? Fields(*text, fields.problem(), "text.").Object("format") : nullptr;
   if (format == nullptr) return;
-  ReadFormat(Fields(*format, fields.problem(), "text.format."), nullptr, ask);
+  ReadFormat(Fields(*format, fields.problem(), "text.format."), nullptr, request);
 }
 
 }  // namespace
 
-Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadResponsesRequest(const ordered_json& body, const RequestDefaults& defaults,
+                                Problem& problem) {
   const Fields fields(body, problem);
-  Ask ask;
-  ask.prompt_field = "input";
-  ReadInput(fields, ask);
-  ReadSampling(fields, ask, defaults);
-  ReadMaxTokens(fields, "max_output_tokens", defaults, ask);
-  ReadLogprobs(fields, ask);
-  ask.streams = fields.Bool("stream").value_or(false);
-  ReadTools(fields, ask);
-  ReadToolChoice(fields, ask);
-  ask.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
+  ApiRequest request;
+  request.prompt_field = "input";
+  ReadInput(fields, request);
+  ReadSampling(fields, request, defaults);
+  ReadMaxTokens(fields, "max_output_tokens", defaults, request);
+  ReadLogprobs(fields, request);
+  request.streams = fields.Bool("stream").value_or(false);
+  ReadTools(fields, request);
+  ReadToolChoice(fields, request);
+  request.parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
   if (const ordered_json* reasoning = fields.Object("reasoning")) {
-    ReadEffort(Fields(*reasoning, problem, "reasoning."), "effort", ask);
+    ReadEffort(Fields(*reasoning, problem, "reasoning."), "effort", request);
   }
-  ReadTextFormat(fields, ask);
-  ReadBareForms(fields, ask);
+  ReadTextFormat(fields, request);
+  ReadBareForms(fields, request);
   if (fields.Find("conversation") != nullptr)
     fields.Refuse("conversation", "is not stored here; send the whole conversation as input");
   fields.Bool("store");
-  ask.is_background = fields.Bool("background").value_or(false);
-  if (ask.is_background && ask.streams)
+  request.is_background = fields.Bool("background").value_or(false);
+  if (request.is_background && request.streams)
     fields.Refuse("background", "cannot be streamed: ask for the response by its id");
-  ask.user = fields.String("user").value_or("");
-  return ask;
+  request.user = fields.String("user").value_or("");
+  return request;
 }
 
 }  // namespace aster::serve

@@ -259,7 +259,7 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
   (this->*found->handler)(request, stream);
 }
 
-void Service::SayLoading(const HttpRequest& request, ReplyStream& stream) {
+void Service::RefuseWhileLoading(const HttpRequest& request, ReplyStream& stream) {
   const bool is_health = request.path == "/health" || request.path == "/live";
   if (is_health || request.path == "/ready") {
     return stream.Send(is_health ? 200 : 503, "application/json",
@@ -359,29 +359,30 @@ ReplyFrame Service::FrameFor(const ordered_json& body, const ServedModel& model,
           .fingerprint = model.facts.fingerprint_of_answers};
 }
 
-void Service::StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
-                          const std::shared_ptr<ReplyStream>& stream,
+void Service::StartAnswer(const ServedModel& model, const HttpRequest& request,
+                          ApiRequest api_request, const std::shared_ptr<ReplyStream>& stream,
                           std::unique_ptr<ReplyWriter> writer) {
   Problem problem;
-  ask.timeout_ns = TimeoutOf(request, problem);
+  api_request.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
-  if (!ask.left_out_tools.empty()) {
+  if (!api_request.left_out_tools.empty()) {
     log::Info("tools left out",
               {{"id", stream->request_id()},
-               {"types", fmt::format("{}", fmt::join(ask.left_out_tools, ", "))}});
+               {"types", fmt::format("{}", fmt::join(api_request.left_out_tools, ", "))}});
   }
-  const std::string client = ClientOf(request, ask.user);
-  std::make_shared<Answer>(model.context, std::move(ask), stream, std::move(writer), request.path)
+  const std::string client = ClientOf(request, api_request.user);
+  std::make_shared<Answer>(model.context, std::move(api_request), stream, std::move(writer),
+                           request.path)
       ->Start(client);
 }
 
 std::optional<Service::Parsed> Service::Parse(const HttpRequest& request, ReplyStream& stream,
-                                              AskReader read) {
+                                              RequestReader read) {
   Problem problem;
-  Parsed parsed{.body = ParseBody(request.body, problem), .model = nullptr, .ask = {}};
+  Parsed parsed{.body = ParseBody(request.body, problem), .model = nullptr, .api_request = {}};
   parsed.model = ModelOf(parsed.body, problem);
   if (parsed.model != nullptr) {
-    parsed.ask = read(parsed.body, parsed.model->defaults, problem);
+    parsed.api_request = read(parsed.body, parsed.model->defaults, problem);
     if (!problem.any()) return parsed;
   }
   Refuse(request, stream, problem);
@@ -390,11 +391,13 @@ std::optional<Service::Parsed> Service::Parse(const HttpRequest& request, ReplyS
 
 namespace {
 
-Ask ReadMessages(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadMessages(const ordered_json& body, const RequestDefaults& defaults,
+                        Problem& problem) {
   return ReadMessagesRequest(body, defaults, /*only_counts=*/false, problem);
 }
 
-Ask ReadCountedMessages(const ordered_json& body, const AskDefaults& defaults, Problem& problem) {
+ApiRequest ReadCountedMessages(const ordered_json& body, const RequestDefaults& defaults,
+                               Problem& problem) {
   return ReadMessagesRequest(body, defaults, /*only_counts=*/true, problem);
 }
 
@@ -403,31 +406,31 @@ Ask ReadCountedMessages(const ordered_json& body, const AskDefaults& defaults, P
 void Service::Chat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   auto parsed = Parse(request, *stream, ReadChatRequest);
   if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  auto writer = MakeChatWriter(FrameFor(body, *model, "chatcmpl-", stream), ask);
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
+  auto& [body, model, api_request] = *parsed;
+  auto writer = MakeChatWriter(FrameFor(body, *model, "chatcmpl-", stream), api_request);
+  StartAnswer(*model, request, std::move(api_request), stream, std::move(writer));
 }
 
 void Service::Messages(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   auto parsed = Parse(request, *stream, ReadMessages);
   if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  auto writer = MakeMessagesWriter(FrameFor(body, *model, "msg_", stream), ask);
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
+  auto& [body, model, api_request] = *parsed;
+  auto writer = MakeMessagesWriter(FrameFor(body, *model, "msg_", stream), api_request);
+  StartAnswer(*model, request, std::move(api_request), stream, std::move(writer));
 }
 
 void Service::CountTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   auto parsed = Parse(request, *stream, ReadCountedMessages);
   if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  const auto count = CountOf(request, *stream, *model, ask);
+  auto& [body, model, api_request] = *parsed;
+  const auto count = CountOf(request, *stream, *model, api_request);
   if (count) SendJson(request, *stream, 200, {{"input_tokens", *count}});
 }
 
 std::optional<uint64_t> Service::CountOf(const HttpRequest& request, ReplyStream& stream,
-                                         const ServedModel& model, const Ask& ask) {
+                                         const ServedModel& model, const ApiRequest& api_request) {
   Problem problem;
-  const auto prompt = PromptOf(model.context, ask, problem);
+  const auto prompt = PromptOf(model.context, api_request, problem);
   if (prompt) return prompt->tokens.size();
   Refuse(request, stream, problem);
   return std::nullopt;
@@ -436,8 +439,8 @@ std::optional<uint64_t> Service::CountOf(const HttpRequest& request, ReplyStream
 void Service::InputTokens(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   auto parsed = Parse(request, *stream, ReadResponsesRequest);
   if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  const auto count = CountOf(request, *stream, *model, ask);
+  auto& [body, model, api_request] = *parsed;
+  const auto count = CountOf(request, *stream, *model, api_request);
   if (!count) return;
   SendJson(request, *stream, 200, {{"object", "response.input_tokens"}, {"input_tokens", *count}});
 }

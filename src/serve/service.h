@@ -17,7 +17,7 @@
 #include "net/waker.h"
 #include "serve/answer.h"
 #include "serve/answer_loop.h"
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/cluster_changes.h"
 #include "serve/embed_request.h"
 #include "serve/http_parser.h"
@@ -34,7 +34,7 @@ namespace aster::serve {
 struct ServedModel {
   ModelFacts facts;
   std::vector<std::string> aliases;  // other names for it
-  AskDefaults defaults;
+  RequestDefaults defaults;
   AnswerContext context;  // with its name in /v1/models
 };
 
@@ -70,7 +70,7 @@ class Service {
   // Whether a request with this head will be answered: other bodies are not read.
   bool TakesBody(const HttpRequest& head) const;
   // The reply of a server that still loads its models: it runs, and is not ready.
-  static void SayLoading(const HttpRequest& request, ReplyStream& stream);
+  static void RefuseWhileLoading(const HttpRequest& request, ReplyStream& stream);
   // Counts a request that could not be read.
   void OnUnread(std::string_view request_id, int status);
   // The error of a request for this path, in the form of its dialect.
@@ -96,17 +96,17 @@ class Service {
   struct Parsed {
     nlohmann::ordered_json body;
     const ServedModel* model;  // not null
-    Ask ask;
+    ApiRequest api_request;
   };
-  using AskReader = Ask (*)(const nlohmann::ordered_json& body, const AskDefaults& defaults,
-                            Problem& problem);
-  std::optional<Parsed> Parse(const HttpRequest& request, ReplyStream& stream, AskReader read);
+  using RequestReader = ApiRequest (*)(const nlohmann::ordered_json& body,
+                                       const RequestDefaults& defaults, Problem& problem);
+  std::optional<Parsed> Parse(const HttpRequest& request, ReplyStream& stream, RequestReader read);
   // Tokens of a conversation; nullopt if a problem was sent.
   std::optional<uint64_t> CountOf(const HttpRequest& request, ReplyStream& stream,
-                                  const ServedModel& model, const Ask& ask);
+                                  const ServedModel& model, const ApiRequest& api_request);
   ReplyFrame FrameFor(const nlohmann::ordered_json& body, const ServedModel& model,
                       const char* prefix, const std::shared_ptr<ReplyStream>& stream) const;
-  void StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
+  void StartAnswer(const ServedModel& model, const HttpRequest& request, ApiRequest api_request,
                    const std::shared_ptr<ReplyStream>& stream, std::unique_ptr<ReplyWriter> writer);
   // The name for taking turns: the request's key, and the client's name for its user.
   static std::string ClientOf(const HttpRequest& request, const std::string& user);
@@ -130,9 +130,11 @@ class Service {
   void Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void StartInBackground(const ServedModel& model, const HttpRequest& request, ReplyFrame frame,
-                         Ask ask, const nlohmann::ordered_json& body, ReplyStream& stream);
+                         ApiRequest api_request, const nlohmann::ordered_json& body,
+                         ReplyStream& stream);
   void CancelResponse(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
-  void GoOnFrom(const HttpRequest& request, nlohmann::ordered_json& body, Problem& problem) const;
+  void ContinueResponse(const HttpRequest& request, nlohmann::ordered_json& body,
+                        Problem& problem) const;
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   // Prompts whose log-probabilities are wanted are computed for these first.
@@ -171,11 +173,11 @@ class Service {
   void OllamaChat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaGenerate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
-                    AskReader read, OllamaKind kind);
+                    RequestReader read, OllamaKind kind);
   void LlamaCompletion(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void LlamaInfill(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void LlamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
-                   AskReader read);
+                   RequestReader read);
   void Tokenize(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void Detokenize(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void ApplyTemplate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);

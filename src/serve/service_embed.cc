@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/pooler.h"
-#include "serve/prompt_reading.h"
+#include "serve/prompt_prefill.h"
 #include "serve/service.h"
 
 namespace aster::serve {
@@ -15,7 +15,7 @@ namespace {
 
 // A request for embeddings in progress.
 struct EmbedState {
-  EmbedAsk ask;
+  EmbedRequest api_request;
   Embeddings embeddings;
   std::vector<engine::Pooler> poolers;  // one for each text
   int64_t start_ns = 0;
@@ -28,22 +28,22 @@ void CutTokens(const text::Tokenizer& tokenizer, size_t most, std::vector<int32_
   if (last == tokenizer.vocab().special.eos) tokens.back() = last;
 }
 
-std::vector<std::vector<int32_t>> TokensOf(const AnswerContext& context, const EmbedAsk& ask,
-                                           Problem& problem) {
+std::vector<std::vector<int32_t>> TokensOf(const AnswerContext& context,
+                                           const EmbedRequest& api_request, Problem& problem) {
   std::vector<std::vector<int32_t>> all;
-  for (const TextToEmbed& text : ask.texts) {
+  for (const TextToEmbed& text : api_request.texts) {
     std::vector<int32_t> tokens = text.ids;
     if (tokens.empty()) {
       auto encoded = context.model.prompt->EncodeRaw(text.text, /*begins=*/true);
-      if (!encoded.ok()) problem = ProblemOf(encoded.error(), ask.field);
+      if (!encoded.ok()) problem = ProblemOf(encoded.error(), api_request.field);
       if (problem.any()) return {};
       tokens = *std::move(encoded);
     }
     const size_t count = tokens.size();
-    if (count > context.context_limit && ask.cuts_long_texts)
+    if (count > context.context_limit && api_request.cuts_long_texts)
       CutTokens(*context.model.tokenizer, context.context_limit, tokens);
     if (tokens.size() > context.context_limit) {
-      problem = TooManyTokens(ask.field, count, context.context_limit);
+      problem = TooManyTokens(api_request.field, count, context.context_limit);
       return {};
     }
     all.push_back(std::move(tokens));
@@ -54,7 +54,8 @@ std::vector<std::vector<int32_t>> TokensOf(const AnswerContext& context, const E
 Status FinishVectors(EmbedState& state, int64_t now_ns) {
   for (const engine::Pooler& pooler : state.poolers) {
     std::vector<float> vector = pooler.Finish();
-    if (state.ask.is_normalised) vector = TRY(engine::Normalised(vector, state.ask.dimensions));
+    if (state.api_request.is_normalised)
+      vector = TRY(engine::Normalised(vector, state.api_request.dimensions));
     state.embeddings.vectors.push_back(std::move(vector));
   }
   state.embeddings.ns = now_ns - state.start_ns;
@@ -100,34 +101,36 @@ void Service::Embed(const HttpRequest& request, const std::shared_ptr<ReplyStrea
   auto state = std::make_shared<EmbedState>();
   state->start_ns = clock_.NowNs();
   if (!problem.any()) {
-    state->ask = ReadEmbedRequest(
+    state->api_request = ReadEmbedRequest(
         kind, body, {.vocab_size = model->defaults.vocab_size, .width = model->facts.embedding},
         problem);
   }
-  ReadingAsk ask;
-  if (!problem.any()) ask.prompts = TokensOf(context, state->ask, problem);
-  ask.timeout_ns = TimeoutOf(request, problem);
+  PrefillRequest api_request;
+  if (!problem.any()) api_request.prompts = TokensOf(context, state->api_request, problem);
+  api_request.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
   state->embeddings.model = FrameFor(body, *model, "", stream).model;
-  if (ask.prompts.empty())
-    return SendJson(request, *stream, 200, EmbeddingsJson(state->ask, state->embeddings));
+  if (api_request.prompts.empty())
+    return SendJson(request, *stream, 200, EmbeddingsJson(state->api_request, state->embeddings));
 
   // Pools the rows of each prompt as they come; the reply is sent when all are done.
-  state->poolers.assign(ask.prompts.size(), engine::Pooler(*context.pooling));
-  for (const auto& prompt : ask.prompts) state->embeddings.prompt_tokens += prompt.size();
-  ask.rows = state->poolers.front().rows();
-  ask.on_row = [state](size_t text, std::span<const float> row) { state->poolers[text].Add(row); };
-  ask.on_done = [this, state, stream, path = request.path] {
+  state->poolers.assign(api_request.prompts.size(), engine::Pooler(*context.pooling));
+  for (const auto& prompt : api_request.prompts) state->embeddings.prompt_tokens += prompt.size();
+  api_request.rows = state->poolers.front().rows();
+  api_request.on_row = [state](size_t text, std::span<const float> row) {
+    state->poolers[text].Add(row);
+  };
+  api_request.on_done = [this, state, stream, path = request.path] {
     const Status finished = FinishVectors(*state, clock_.NowNs());
     if (!finished.ok()) return RefuseAt(path, *stream, ProblemOf(finished.error()));
-    SendJsonAt(path, *stream, EmbeddingsJson(state->ask, state->embeddings));
+    SendJsonAt(path, *stream, EmbeddingsJson(state->api_request, state->embeddings));
   };
-  ask.on_failed = [this, stream, path = request.path](const Problem& why) {
+  api_request.on_failed = [this, stream, path = request.path](const Problem& why) {
     RefuseAt(path, *stream, why);
   };
-  ask.field = state->ask.field;
-  ask.client = ClientOf(request, state->ask.user);
-  std::make_shared<PromptReading>(context, std::move(ask), stream)->Start();
+  api_request.field = state->api_request.field;
+  api_request.client = ClientOf(request, state->api_request.user);
+  std::make_shared<PromptPrefill>(context, std::move(api_request), stream)->Start();
 }
 
 }  // namespace aster::serve

@@ -13,12 +13,12 @@ namespace aster::serve {
 using nlohmann::ordered_json;
 
 void Service::LlamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
-                          AskReader read) {
+                          RequestReader read) {
   auto parsed = Parse(request, *stream, read);
   if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
-  auto writer = MakeLlamaWriter(FrameFor(body, *model, "", stream), ask);
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
+  auto& [body, model, api_request] = *parsed;
+  auto writer = MakeLlamaWriter(FrameFor(body, *model, "", stream), api_request);
+  StartAnswer(*model, request, std::move(api_request), stream, std::move(writer));
 }
 
 void Service::LlamaCompletion(const HttpRequest& request,
@@ -77,9 +77,9 @@ void Service::ApplyTemplate(const HttpRequest& request,
                             const std::shared_ptr<ReplyStream>& stream) {
   auto parsed = Parse(request, *stream, ReadChatRequest);
   if (!parsed) return;
-  const auto& [body, model, ask] = *parsed;
+  const auto& [body, model, api_request] = *parsed;
   Problem problem;
-  const auto prompt = PromptOf(model->context, ask, problem);
+  const auto prompt = PromptOf(model->context, api_request, problem);
   if (!prompt) return Refuse(request, *stream, problem);
   const auto text = model->context.model.tokenizer->Decode(prompt->tokens, {.remove_added = true});
   if (!text.ok()) return Refuse(request, *stream, ProblemOf(text.error()));

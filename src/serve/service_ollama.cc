@@ -46,19 +46,20 @@ void Service::OllamaShow(const HttpRequest& request, const std::shared_ptr<Reply
   if (model == nullptr) return Refuse(request, *stream, problem);
   const chat::Dialect& dialect = model->context.model.dialect;
   SendJson(request, *stream, 200,
-           OllamaShowJson(model->facts, dialect.has_tools, dialect.has_thinking,
+           OllamaShowJson(model->facts, dialect.has_tools, dialect.has_reasoning,
                           respond::HasGapTokens(*model->context.model.tokenizer)));
 }
 
 void Service::OllamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
-                           AskReader read, OllamaKind kind) {
+                           RequestReader read, OllamaKind kind) {
   auto parsed = Parse(request, *stream, read);
   if (!parsed) return;
-  auto& [body, model, ask] = *parsed;
+  auto& [body, model, api_request] = *parsed;
   ReplyFrame frame = FrameFor(body, *model, "", stream);
-  if (AsksForNothing(ask)) return SendJson(request, *stream, 200, OllamaLoadedJson(frame, kind));
-  auto writer = MakeOllamaWriter(std::move(frame), ask, kind);
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
+  if (IsEmptyRequest(api_request))
+    return SendJson(request, *stream, 200, OllamaLoadedJson(frame, kind));
+  auto writer = MakeOllamaWriter(std::move(frame), api_request, kind);
+  StartAnswer(*model, request, std::move(api_request), stream, std::move(writer));
 }
 
 void Service::OllamaChat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {

@@ -35,7 +35,7 @@ class PullReply {
 
   bool is_gone() const { return stream_->is_gone(); }
 
-  void Say(const std::string& status) { Write({{"status", status}}); }
+  void WritePiece(const std::string& status) { Write({{"status", status}}); }
 
   void Show(const ModelPulls::Progress& progress) {
     const int64_t now_ns = clock_.NowNs();
@@ -52,7 +52,7 @@ class PullReply {
   }
 
   void Succeed(const std::string& advice) {
-    if (is_streamed_) Say(advice);
+    if (is_streamed_) WritePiece(advice);
     const ordered_json end = {{"status", "success"}};
     if (!is_streamed_) {
       ordered_json whole = end;
@@ -108,11 +108,11 @@ void Service::OllamaPull(const HttpRequest& request, const std::shared_ptr<Reply
     requests_.Count(request.path, 200);
     return reply->Succeed(model.context.name + " is served here already");
   }
-  reply->Say("pulling manifest");
+  reply->WritePiece("pulling manifest");
   options_.pulls->Pull(
       *name,
       {.on_progress = [reply](const ModelPulls::Progress& progress) { reply->Show(progress); },
-       .on_note = [reply](const std::string& sentence) { reply->Say(sentence); },
+       .on_note = [reply](const std::string& sentence) { reply->WritePiece(sentence); },
        .on_end =
            [this, reply, path = request.path, id = stream->request_id()](const auto& advice) {
              if (!advice.ok()) {

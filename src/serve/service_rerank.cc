@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 #include "engine/pooler.h"
-#include "serve/prompt_reading.h"
+#include "serve/prompt_prefill.h"
 #include "serve/rerank_request.h"
 #include "serve/service.h"
 
@@ -20,7 +20,7 @@ namespace {
 // A request to rank documents in progress. If the model has a head for that, each prompt is the
 // query with one document; otherwise the query, and then each document by itself.
 struct RerankState {
-  RerankAsk ask;
+  RerankRequest api_request;
   Ranks ranks;
   std::shared_ptr<const model::RankHead> head;  // null: by the cosine of embeddings
   std::vector<engine::Pooler> poolers;          // one for each prompt
@@ -56,11 +56,12 @@ class RerankPrompts {
   std::vector<std::vector<int32_t>> Make(Problem& problem) const {
     std::vector<std::vector<int32_t>> all;
     if (state_.head == nullptr)
-      Add(tokenizer_.Encode(state_.ask.query, {.add_special = true}), "query", problem, all);
-    const size_t count = state_.ask.documents.size();
+      Add(tokenizer_.Encode(state_.api_request.query, {.add_special = true}), "query", problem,
+          all);
+    const size_t count = state_.api_request.documents.size();
     for (size_t i = 0; i < count && !problem.any(); ++i) {
-      const std::string place = fmt::format("{}[{}]", state_.ask.field, i);
-      Add(TokensWith(state_.ask.documents[i]), place, problem, all);
+      const std::string place = fmt::format("{}[{}]", state_.api_request.field, i);
+      Add(TokensWith(state_.api_request.documents[i]), place, problem, all);
     }
     return all;
   }
@@ -83,20 +84,20 @@ class RerankPrompts {
 
   // The prompt of a document, which is cut as the request says.
   Tokens TokensWith(std::string document) const {
-    const uint64_t most = state_.ask.document_tokens;
+    const uint64_t most = state_.api_request.document_tokens;
     if (most != 0) {
       const auto encode = [this](const std::string& cut) { return tokenizer_.Encode(cut, {}); };
       static_cast<void>(TRY(Cut(document, most, encode)));
     }
     const auto encode = [this](const std::string& cut) { return PromptOf(cut); };
-    if (!state_.ask.cuts_documents) return encode(document);
+    if (!state_.api_request.cuts_documents) return encode(document);
     return Cut(document, context_.context_limit, encode);
   }
 
   Tokens PromptOf(const std::string& document) const {
     const RankHead* const head = state_.head.get();
     if (head == nullptr) return tokenizer_.Encode(document, {.add_special = true});
-    const std::string& query = state_.ask.query;
+    const std::string& query = state_.api_request.query;
     if (!head->form.empty())
       return context_.model.prompt->Encode(
           FilledForm(*context_.model.prompt, head->form, query, document));
@@ -154,7 +155,8 @@ Result<std::vector<double>> ScoresOf(const RerankState& state) {
   std::vector<double> scores;
   for (const engine::Pooler& pooler : state.poolers) {
     const std::vector<float> row = pooler.Finish();
-    scores.push_back(state.ask.is_raw ? state.head->RawScore(row) : state.head->Relevance(row));
+    scores.push_back(state.api_request.is_raw ? state.head->RawScore(row)
+                                              : state.head->Relevance(row));
     if (!std::isfinite(scores.back()))
       return DataLoss("the relevance is not a number: the model's weights are damaged");
   }
@@ -174,34 +176,36 @@ void Service::Rerank(const HttpRequest& request, const std::shared_ptr<ReplyStre
 
   // The request as prompts.
   auto state = std::make_shared<RerankState>();
-  state->ask = ReadRerankRequest(body, problem);
+  state->api_request = ReadRerankRequest(body, problem);
   state->head = *context.rank_head;
-  ReadingAsk ask;
-  if (!problem.any()) ask.prompts = RerankPrompts(context, *state).Make(problem);
-  ask.timeout_ns = TimeoutOf(request, problem);
+  PrefillRequest api_request;
+  if (!problem.any()) api_request.prompts = RerankPrompts(context, *state).Make(problem);
+  api_request.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
   const ReplyFrame frame = FrameFor(body, *model, "rerank-", stream);
   state->ranks.id = frame.id;
   state->ranks.model = frame.model;
   state->ranks.method = state->head == nullptr ? "embedding_cosine" : "rank_head";
-  for (const auto& prompt : ask.prompts) state->ranks.prompt_tokens += prompt.size();
+  for (const auto& prompt : api_request.prompts) state->ranks.prompt_tokens += prompt.size();
 
   // Computes their rows; when all have come, makes the scores.
-  state->poolers.assign(ask.prompts.size(), engine::Pooler(*context.pooling));
-  ask.rows = state->poolers.front().rows();
-  ask.on_row = [state](size_t text, std::span<const float> row) { state->poolers[text].Add(row); };
-  ask.on_done = [this, state, stream, path = request.path] {
+  state->poolers.assign(api_request.prompts.size(), engine::Pooler(*context.pooling));
+  api_request.rows = state->poolers.front().rows();
+  api_request.on_row = [state](size_t text, std::span<const float> row) {
+    state->poolers[text].Add(row);
+  };
+  api_request.on_done = [this, state, stream, path = request.path] {
     auto scores = ScoresOf(*state);
     if (!scores.ok()) return RefuseAt(path, *stream, ProblemOf(scores.error()));
     state->ranks.scores = *std::move(scores);
-    SendJsonAt(path, *stream, RanksJson(state->ask, state->ranks));
+    SendJsonAt(path, *stream, RanksJson(state->api_request, state->ranks));
   };
-  ask.on_failed = [this, stream, path = request.path](const Problem& why) {
+  api_request.on_failed = [this, stream, path = request.path](const Problem& why) {
     RefuseAt(path, *stream, why);
   };
-  ask.field = state->ask.field;
-  ask.client = ClientOf(request, state->ask.user);
-  std::make_shared<PromptReading>(context, std::move(ask), stream)->Start();
+  api_request.field = state->api_request.field;
+  api_request.client = ClientOf(request, state->api_request.user);
+  std::make_shared<PromptPrefill>(context, std::move(api_request), stream)->Start();
 }
 
 }  // namespace aster::serve

@@ -35,7 +35,8 @@ Problem NoResponse(const std::string& id, const std::string& field, bool is_open
 }  // namespace
 
 // Puts the conversation before the request in front of its input.
-void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& problem) const {
+void Service::ContinueResponse(const HttpRequest& request, ordered_json& body,
+                               Problem& problem) const {
   if (problem.any()) return;
   const auto id = Fields(body, problem).String("previous_response_id");
   if (!id) return;
@@ -61,18 +62,19 @@ void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& 
 void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   ordered_json body = ParseBody(request.body, problem);
-  GoOnFrom(request, body, problem);
+  ContinueResponse(request, body, problem);
   const ServedModel* const model = ModelOf(body, problem);
-  Ask ask;
-  if (model != nullptr) ask = ReadResponsesRequest(body, model->defaults, problem);
+  ApiRequest api_request;
+  if (model != nullptr) api_request = ReadResponsesRequest(body, model->defaults, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
   ReplyFrame frame = FrameFor(body, *model, "resp_", stream);
   const auto stores = body.find("store");
   const bool is_stored =
       responses_.is_open() && (stores == body.end() || !stores->is_boolean() || *stores);
-  if (ask.is_background && is_stored)
-    return StartInBackground(*model, request, std::move(frame), std::move(ask), body, *stream);
-  if (ask.is_background) {
+  if (api_request.is_background && is_stored)
+    return StartInBackground(*model, request, std::move(frame), std::move(api_request), body,
+                             *stream);
+  if (api_request.is_background) {
     problem.Set(400, "background",
                 responses_.is_open() ? "background: the response has to be stored: leave store out"
                                      : "background: nothing is stored here: start the server with "
@@ -88,13 +90,13 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
       responses_.Add({.id = id, .owner = owner, .response = response, .items = items});
     };
   }
-  auto writer = MakeResponsesWriter(std::move(frame), ask, body, std::move(keep));
-  StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
+  auto writer = MakeResponsesWriter(std::move(frame), api_request, body, std::move(keep));
+  StartAnswer(*model, request, std::move(api_request), stream, std::move(writer));
 }
 
 // The answer goes to a stream without a client, and its states to the store.
 void Service::StartInBackground(const ServedModel& model, const HttpRequest& request,
-                                ReplyFrame frame, Ask ask, const ordered_json& body,
+                                ReplyFrame frame, ApiRequest api_request, const ordered_json& body,
                                 ReplyStream& stream) {
   Problem problem;
   TimeoutOf(request, problem);
@@ -120,8 +122,8 @@ void Service::StartInBackground(const ServedModel& model, const HttpRequest& req
   };
   stream.AddHeader(kResponseId, id);
   frame.stream = apart;
-  auto writer = MakeResponsesWriter(std::move(frame), ask, body, keep);
-  StartAnswer(model, request, std::move(ask), apart, std::move(writer));
+  auto writer = MakeResponsesWriter(std::move(frame), api_request, body, keep);
+  StartAnswer(model, request, std::move(api_request), apart, std::move(writer));
   // Errors that occur at once, such as a prompt that is too long, are sent at once.
   const auto begun = responses_.Find(id, owner);
   if (!begun) return Refuse(request, stream, NoResponse(id, "", /*is_open=*/true));

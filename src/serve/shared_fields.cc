@@ -22,10 +22,10 @@ using nlohmann::ordered_json;
 constexpr double kForbidden = -100;  // OpenAI's value for a ban
 
 // With a form, the answer has no reasoning before it.
-void SetForm(std::shared_ptr<const grammar::Grammar> form, std::string field, Ask& ask) {
-  ask.form = std::move(form);
-  ask.form_field = std::move(field);
-  SetThinking(false, ask);
+void SetForm(std::shared_ptr<const grammar::Grammar> form, std::string field, ApiRequest& request) {
+  request.form = std::move(form);
+  request.form_field = std::move(field);
+  SetReasoning(false, request);
 }
 
 // Samplers of other servers that are not supported: refused if they could choose another token.
@@ -57,8 +57,8 @@ void ReadPenaltyWindow(const Fields& fields, engine::SamplingOptions& sampling) 
 
 }  // namespace
 
-void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
-  engine::SamplingOptions& sampling = ask.sampling;
+void ReadSampling(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults) {
+  engine::SamplingOptions& sampling = request.sampling;
   sampling = defaults.sampling;
   const auto take = [&](const char* key, double low, double high, float& value) {
     if (const auto number = fields.Number(key, low, high)) value = static_cast<float>(*number);
@@ -85,24 +85,24 @@ void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
   RefuseOtherSamplers(fields);
   const auto seed = fields.Integer("seed", INT64_MIN, INT64_MAX);
   sampling.seed = seed ? static_cast<uint64_t>(*seed) : SystemSeed() >> 11;
-  ask.max_tokens = defaults.max_tokens;
-  ask.ignores_end = fields.Bool("ignore_eos").value_or(false);
+  request.max_tokens = defaults.max_tokens;
+  request.ignores_end = fields.Bool("ignore_eos").value_or(false);
 }
 
-void ReadLooseSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
-  ReadSampling(fields, ask, defaults);
+void ReadLooseSampling(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults) {
+  ReadSampling(fields, request, defaults);
   if (fields.Integer("seed", INT64_MIN, INT64_MAX).value_or(0) == -1)
-    ask.sampling.seed = SystemSeed() >> 11;
+    request.sampling.seed = SystemSeed() >> 11;
 }
 
-void ReadLooseLimit(const Fields& fields, const char* key, Ask& ask) {
+void ReadLooseLimit(const Fields& fields, const char* key, ApiRequest& request) {
   const auto most = fields.Integer(key, -2, INT64_MAX);
   if (most && *most == 0) fields.Refuse(key, "give at least 1, or -1 for no limit");
-  if (most && *most > 0) ask.max_tokens = static_cast<uint64_t>(*most);
+  if (most && *most > 0) request.max_tokens = static_cast<uint64_t>(*most);
 }
 
-void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
-  ask.prompt_field = "prompt";
+void ReadPrompts(const Fields& fields, const RequestDefaults& defaults, ApiRequest& request) {
+  request.prompt_field = "prompt";
   const ordered_json* prompt = fields.Find("prompt");
   const auto take_ids = [&](const ordered_json& list) {
     RawPrompt raw;
@@ -111,10 +111,10 @@ void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
       if (!is_id) return fields.Refuse("prompt", "a token that this model does not have");
       raw.ids.push_back(id.get<int32_t>());
     }
-    ask.raw.push_back(std::move(raw));
+    request.raw.push_back(std::move(raw));
   };
   if (prompt != nullptr && prompt->is_string()) {
-    ask.raw.push_back({.text = prompt->get<std::string>(), .ids = {}});
+    request.raw.push_back({.text = prompt->get<std::string>(), .ids = {}});
   } else if (prompt != nullptr && prompt->is_array() && !prompt->empty() &&
              (*prompt)[0].is_number()) {
     take_ids(*prompt);
@@ -122,7 +122,7 @@ void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
              prompt->size() <= kMaxChoices) {
     for (const ordered_json& one : *prompt) {
       if (one.is_string()) {
-        ask.raw.push_back({.text = one.get<std::string>(), .ids = {}});
+        request.raw.push_back({.text = one.get<std::string>(), .ids = {}});
       } else if (one.is_array() && !one.empty()) {
         take_ids(one);
       } else {
@@ -135,7 +135,7 @@ void ReadPrompts(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
   }
 }
 
-void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size) {
+void ReadBiases(const Fields& fields, ApiRequest& request, uint32_t vocab_size) {
   const ordered_json* biases = fields.Object("logit_bias");
   if (biases == nullptr) return;
   for (const auto& [key, value] : biases->items()) {
@@ -149,22 +149,22 @@ void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size) {
     if (!(bias >= -100 && bias <= 100)) {
       return fields.Refuse("logit_bias", "give numbers from -100 to 100");
     }
-    ask.sampling.biases.push_back({.id = id,
-                                   .bias = bias <= kForbidden
-                                               ? -std::numeric_limits<float>::infinity()
-                                               : static_cast<float>(bias)});
+    request.sampling.biases.push_back({.id = id,
+                                       .bias = bias <= kForbidden
+                                                   ? -std::numeric_limits<float>::infinity()
+                                                   : static_cast<float>(bias)});
   }
 }
 
-void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask,
-                   uint64_t least) {
+void ReadMaxTokens(const Fields& fields, const char* key, const RequestDefaults& defaults,
+                   ApiRequest& request, uint64_t least) {
   const auto most = fields.Integer(key, -1, INT64_MAX);
   // -1 means no limit in some APIs.
   if (!most || *most < 0) return;
-  ask.max_tokens = static_cast<uint64_t>(*most);
-  if (ask.max_tokens < least)
+  request.max_tokens = static_cast<uint64_t>(*most);
+  if (request.max_tokens < least)
     return fields.Refuse(key, "give a number of at least 1, or -1 for no limit");
-  if (defaults.context_limit == 0 || ask.max_tokens <= defaults.context_limit) return;
+  if (defaults.context_limit == 0 || request.max_tokens <= defaults.context_limit) return;
   const std::string path = fields.PathOf(key);
   fields.problem().Set(400, path,
                        fmt::format("{}: prompt and answer have to fit into {} tokens together",
@@ -172,21 +172,21 @@ void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& def
                        "context_length_exceeded");
 }
 
-void ReadStops(const Fields& fields, const char* key, Ask& ask) {
+void ReadStops(const Fields& fields, const char* key, ApiRequest& request) {
   const ordered_json* stop = fields.Find(key);
   if (stop == nullptr) return;
   if (stop->is_string()) {
-    ask.stops.push_back(stop->get<std::string>());
+    request.stops.push_back(stop->get<std::string>());
   } else if (stop->is_array()) {
     for (const ordered_json& text : *stop) {
       if (!text.is_string()) return fields.Refuse(key, "give texts");
-      ask.stops.push_back(text.get<std::string>());
+      request.stops.push_back(text.get<std::string>());
     }
   } else {
     return fields.Refuse(key, "give a text or a list of texts");
   }
-  std::erase(ask.stops, "");
-  const Status status = engine::CheckStopStrings(ask.stops);
+  std::erase(request.stops, "");
+  const Status status = engine::CheckStopStrings(request.stops);
   if (!status.ok()) fields.Refuse(key, status.error().message());
 }
 
@@ -220,10 +220,10 @@ std::string ReadContent(const Fields& message, const char* key) {
   return text;
 }
 
-bool ReadSchema(const Fields& holder, const char* key, Ask& ask) {
+bool ReadSchema(const Fields& holder, const char* key, ApiRequest& request) {
   const ordered_json* schema = holder.Find(key);
   if (schema == nullptr) return false;
-  if (ask.form != nullptr) {
+  if (request.form != nullptr) {
     holder.Refuse(key, "not together with another form of answers");
     return true;
   }
@@ -232,18 +232,18 @@ bool ReadSchema(const Fields& holder, const char* key, Ask& ask) {
     holder.Refuse(key, made.error().message());
     return true;
   }
-  SetForm(*std::move(made), holder.PathOf(key), ask);
+  SetForm(*std::move(made), holder.PathOf(key), request);
   return true;
 }
 
-void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
+void ReadFormat(const Fields& format, const char* schema_key, ApiRequest& request) {
   const auto type = format.String("type");
   if (!type) return format.Refuse("type", "is missing");
   if (*type == "text") return;
   if (*type == "json_object") {
     // Some servers take a schema beside this type.
-    if (ReadSchema(format, "schema", ask)) return;
-    SetForm(grammar::JsonObjectGrammar(), format.PathOf("type"), ask);
+    if (ReadSchema(format, "schema", request)) return;
+    SetForm(grammar::JsonObjectGrammar(), format.PathOf("type"), request);
   } else if (*type == "json_schema") {
     // Others have it without an object around it.
     const bool is_inside = schema_key != nullptr && format.Find("schema") == nullptr;
@@ -251,16 +251,16 @@ void ReadFormat(const Fields& format, const char* schema_key, Ask& ask) {
     if (inside == nullptr) return format.Refuse(schema_key, "is missing");
     const Fields holder(*inside, format.problem(),
                         is_inside ? format.PathOf(schema_key) + "." : format.PathOf(""));
-    if (!ReadSchema(holder, "schema", ask)) holder.Refuse("schema", "is missing");
+    if (!ReadSchema(holder, "schema", request)) holder.Refuse("schema", "is missing");
   } else {
     format.Refuse("type", "is none of text, json_object, json_schema");
   }
 }
 
-void ReadBareForms(const Fields& fields, Ask& ask) {
-  ReadSchema(fields, "json_schema", ask);
-  ReadSchema(fields, "guided_json", ask);
-  ReadGrammar(fields, ask);
+void ReadBareForms(const Fields& fields, ApiRequest& request) {
+  ReadSchema(fields, "json_schema", request);
+  ReadSchema(fields, "guided_json", request);
+  ReadGrammar(fields, request);
   for (const char* key :
        {"guided_regex", "guided_choice", "guided_grammar", "structured_outputs"}) {
     if (fields.Find(key) != nullptr)
@@ -268,19 +268,19 @@ void ReadBareForms(const Fields& fields, Ask& ask) {
   }
 }
 
-void ReadGrammar(const Fields& fields, Ask& ask) {
+void ReadGrammar(const Fields& fields, ApiRequest& request) {
   const auto text = fields.String("grammar");
   if (!text || text->empty()) return;
   auto grammar = grammar::ParseGbnf(*text);
   if (!grammar.ok()) return fields.Refuse("grammar", grammar.error().message());
-  if (ask.form != nullptr) {
+  if (request.form != nullptr) {
     return fields.Refuse("grammar", "not together with another form of answers");
   }
-  ask.form = *std::move(grammar);
-  ask.form_field = "grammar";
+  request.form = *std::move(grammar);
+  request.form_field = "grammar";
 }
 
-void ReadEffort(const Fields& fields, const char* key, Ask& ask) {
+void ReadEffort(const Fields& fields, const char* key, ApiRequest& request) {
   const auto effort = fields.String(key);
   if (!effort) return;
   constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium",
@@ -288,9 +288,9 @@ void ReadEffort(const Fields& fields, const char* key, Ask& ask) {
   if (std::ranges::find(kEfforts, *effort) == std::end(kEfforts)) {
     return fields.Refuse(key, fmt::format("is none of {}", fmt::join(kEfforts, ", ")));
   }
-  const bool thinks = *effort != "none" && *effort != "minimal";
-  SetThinking(thinks, ask);
-  if (thinks) ask.variables["reasoning_effort"] = *effort;
+  const bool reasons = *effort != "none" && *effort != "minimal";
+  SetReasoning(reasons, request);
+  if (reasons) request.variables["reasoning_effort"] = *effort;
 }
 
 }  // namespace aster::serve

@@ -38,14 +38,14 @@ std::optional<std::vector<std::string>> NamesOf(const Fields& fields) {
   return names;
 }
 
-bool IsATool(const Ask& ask, std::string_view name) {
-  return std::ranges::any_of(ask.tools, [&](const ordered_json& tool) {
+bool IsATool(const ApiRequest& request, std::string_view name) {
+  return std::ranges::any_of(request.tools, [&](const ordered_json& tool) {
     return tool["function"]["name"].get_ref<const std::string&>() == name;
   });
 }
 
 // Keeps only the allowed tools.
-void ReadAllowedTools(const Fields& choice, Ask& ask) {
+void ReadAllowedTools(const Fields& choice, ApiRequest& request) {
   // Newer dialects leave out the object around them.
   const ordered_json* inside = choice.Object("allowed_tools");
   const Fields fields =
@@ -58,20 +58,20 @@ void ReadAllowedTools(const Fields& choice, Ask& ask) {
   if (!names || names->empty()) return fields.Refuse("tools", "name at least one of the tools");
   ordered_json allowed = ordered_json::array();
   for (const std::string& name : *names) {
-    if (!IsATool(ask, name)) return fields.Refuse("tools", name + " is none of the tools");
+    if (!IsATool(request, name)) return fields.Refuse("tools", name + " is none of the tools");
   }
-  for (const ordered_json& tool : ask.tools) {
+  for (const ordered_json& tool : request.tools) {
     const auto& name = tool["function"]["name"].get_ref<const std::string&>();
     if (std::ranges::find(*names, name) != names->end()) allowed.push_back(tool);
   }
-  ask.tools = std::move(allowed);
-  if (mode == "required") ask.tool_choice = ToolChoice::kRequired;
+  request.tools = std::move(allowed);
+  if (mode == "required") request.tool_choice = ToolChoice::kRequired;
 }
 
 }  // namespace
 
-bool HasCall(const Ask& ask, std::string_view id) {
-  for (const ordered_json& message : ask.messages) {
+bool HasCall(const ApiRequest& request, std::string_view id) {
+  for (const ordered_json& message : request.messages) {
     const auto calls = message.find("tool_calls");
     if (calls == message.end()) continue;
     for (const ordered_json& call : *calls) {
@@ -81,12 +81,12 @@ bool HasCall(const Ask& ask, std::string_view id) {
   return false;
 }
 
-std::optional<UnansweredCall> FindUnansweredCall(const Ask& ask) {
+std::optional<UnansweredCall> FindUnansweredCall(const ApiRequest& request) {
   // From the end: ids may be used again, and a result belongs to the calls before it.
   std::set<std::string> answered;
   std::optional<UnansweredCall> first;
-  for (size_t i = ask.messages.size(); i-- > 0;) {
-    const ordered_json& message = ask.messages[i];
+  for (size_t i = request.messages.size(); i-- > 0;) {
+    const ordered_json& message = request.messages[i];
     if (message["role"] == "tool") answered.insert(message.value("tool_call_id", ""));
     const auto calls = message.find("tool_calls");
     if (calls == message.end()) continue;
@@ -98,36 +98,37 @@ std::optional<UnansweredCall> FindUnansweredCall(const Ask& ask) {
   return first;
 }
 
-void ReadTools(const Fields& fields, Ask& ask) {
+void ReadTools(const Fields& fields, ApiRequest& request) {
   const ordered_json* list = fields.Array("tools");
   if (list == nullptr) return;
   respond::ToolList tools;
   if (const auto error = respond::ReadToolList(*list, tools))
     return fields.Refuse(error->field, error->why);
-  ask.tools = std::move(tools.tools);
-  ask.strict_tools = std::move(tools.strict);
-  ask.left_out_tools = std::move(tools.left_out);
+  request.tools = std::move(tools.tools);
+  request.strict_tools = std::move(tools.strict);
+  request.left_out_tools = std::move(tools.left_out);
 }
 
-void ReadToolChoice(const Fields& fields, Ask& ask) {
+void ReadToolChoice(const Fields& fields, ApiRequest& request) {
   const ordered_json* choice = fields.Find("tool_choice");
   if (choice == nullptr || *choice == "auto") return;
   if (*choice == "none") {
-    ask.tool_choice = ToolChoice::kNone;
+    request.tool_choice = ToolChoice::kNone;
   } else if (*choice == "required") {
-    ask.tool_choice = ToolChoice::kRequired;
-    if (ask.tools.is_null()) fields.Refuse("tool_choice", "there are no tools");
+    request.tool_choice = ToolChoice::kRequired;
+    if (request.tools.is_null()) fields.Refuse("tool_choice", "there are no tools");
   } else if (choice->is_object()) {
     const Fields inner(*choice, fields.problem(), fields.PathOf("tool_choice") + ".");
-    if (inner.String("type") == "allowed_tools") return ReadAllowedTools(inner, ask);
+    if (inner.String("type") == "allowed_tools") return ReadAllowedTools(inner, request);
     const ordered_json* function = inner.Object("function");
     const auto name =
         function != nullptr
             ? Fields(*function, fields.problem(), "tool_choice.function.").String("name")
             : inner.String("name");
-    if (!name || !IsATool(ask, *name)) return fields.Refuse("tool_choice", "name one of the tools");
-    ask.tool_choice = ToolChoice::kNamed;
-    ask.tool_name = *name;
+    if (!name || !IsATool(request, *name))
+      return fields.Refuse("tool_choice", "name one of the tools");
+    request.tool_choice = ToolChoice::kNamed;
+    request.tool_name = *name;
   } else {
     fields.Refuse("tool_choice",
                   "give auto, none, required, a function, or allowed_tools with some of them");

@@ -10,24 +10,24 @@
 #include <string>
 #include <string_view>
 
-#include "serve/ask.h"
+#include "serve/api_request.h"
 #include "serve/problem.h"
 
 namespace aster::serve {
 
 // Whether a call in the messages so far has this id.
-bool HasCall(const Ask& ask, std::string_view id);
+bool HasCall(const ApiRequest& request, std::string_view id);
 
 // The first call without a result in later messages. Calls without an id are not checked.
 struct UnansweredCall {
   size_t message;  // the index of its message
   std::string id;
 };
-std::optional<UnansweredCall> FindUnansweredCall(const Ask& ask);
+std::optional<UnansweredCall> FindUnansweredCall(const ApiRequest& request);
 
 // Leaves out tools that this server would have to run.
-void ReadTools(const Fields& fields, Ask& ask);
+void ReadTools(const Fields& fields, ApiRequest& request);
 // Which of them may or must be called; after ReadTools.
-void ReadToolChoice(const Fields& fields, Ask& ask);
+void ReadToolChoice(const Fields& fields, ApiRequest& request);
 
 }  // namespace aster::serve

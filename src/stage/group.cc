@@ -119,10 +119,10 @@ void Group::Leave(uint64_t job) {
 
 void Group::Fail(uint64_t job, const Error& why) {
   if (why.code() != Code::kResourceExhausted && !broken_) broken_ = why;
-  // The leading node tells all others; a member tells the leading node. A failed send needs no
+  // The leader tells all others; a member tells the leader. A failed send needs no
   // handling: that node is reported down.
   for (uint32_t part = 0; part < nodes_.size(); ++part) {
-    if (part == part_ || (!leads() && part != 0)) continue;
+    if (part == part_ || (!is_leader() && part != 0)) continue;
     static_cast<void>(network_.Send(
         nodes_[part],
         wire::PartRows{.route = route_, .job = job, .gather = 0, .part = part_, .why = why}));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // A node's place in a group, whose nodes compute the same layers together (tensor parallel): the
-// jobs (forward passes) that they compute, and the rows that its parts send one another. The node
-// that leads begins jobs and says what is in them; the others follow. Must not know frames,
-// sequences or what is computed.
+// jobs (forward passes) that they compute, and the rows that its parts send one another. The leader
+// begins jobs and says what is in them; the others follow. Must not know frames, sequences or what
+// is computed.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +40,12 @@ class Group {
 
   // The number of the group's own route, which its nodes know it by.
   wire::RouteId route() const { return route_; }
-  bool leads() const { return part_ == 0; }
+  bool is_leader() const { return part_ == 0; }
   bool Has(const wire::NodeId& node) const;
   // All nodes but this one.
   std::vector<wire::NodeId> Others() const;
 
-  // Only for the node that leads: the number of the next job, and the work of the others in it.
+  // Only for the leader: the number of the next job, and the work of the others in it.
   uint64_t NewJob() { return ++last_job_; }
   Status SendWork(wire::Work&& work);
   // The exchange of a job; destroying it ends the job here.

@@ -56,7 +56,7 @@ void GroupMembers::Begin(const wire::Begin& begin, wire::Holds own) {
   Waiting& waiting = waiting_[begin.sequence];
   waiting = {.holds = std::move(own), .missing = {}};
   for (const auto& [node, state] : states_) waiting.missing.insert(node);
-  // Only the leading node drafts.
+  // Only the leader drafts.
   wire::Begin plain = begin;
   plain.draft_kind = 0;
   plain.route = route_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The other nodes of a group, for the node that leads it and opens the route on them. For the
+// The other nodes of a group, for the leader and opens the route on them. For the
 // conductor all nodes of the group are one stage, which is ready when the last node is and holds
 // the rows that all nodes hold. Must not know jobs and what is computed.
 #pragma once

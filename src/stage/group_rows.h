@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // KV transfers of a group, whose nodes have some columns of each row: for other nodes the group is
-// one stage with whole rows. The node that leads joins outgoing rows from the columns of all nodes,
+// one stage with whole rows. The leader joins outgoing rows from the columns of all nodes,
 // and divides incoming rows; these are taken once all nodes have taken their columns. Must not know
 // how messages travel, nor the KV cache.
 #pragma once
@@ -30,14 +30,14 @@ class GroupRows {
     wire::NodeId node;
     kv::Columns columns;
   };
-  // `group`: the number of the members' route. `own`: the columns of the node that leads, the
+  // `group`: the number of the members' route. `own`: the columns of the leader, the
   // first; `members`: by part, from 1 on.
   GroupRows(wire::RouteId group, const kv::Columns& own, std::vector<Member> members)
       : group_(group), own_(own), members_(std::move(members)) {}
 
   // --- Outgoing rows.
 
-  // Whether the node that leads has whole rows.
+  // Whether the leader has whole rows.
   bool has_whole_rows() const { return own_.is_whole(); }
   // False if enough rows of the sequence wait for parts: ask again when Released names the
   // sequence.
@@ -55,7 +55,7 @@ class GroupRows {
     wire::NodeId to;
     wire::KvRows rows;
   };
-  // The node that leads has taken its columns of these whole rows. Returns the messages to the
+  // The leader has taken its columns of these whole rows. Returns the messages to the
   // members. `taken` is the reply to the sender once all members have taken their columns.
   Result<std::vector<ForMember>> Divide(const wire::NodeId& from, const kv::KvChunk& chunk,
                                         const wire::KvTaken& taken);

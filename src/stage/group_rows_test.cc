@@ -21,14 +21,14 @@ kv::Layout LayoutOf(uint32_t columns) {
   return kv::MakeLayout(8, 5, {{{.row_bytes = size_t{2} * columns}}});
 }
 
-// A node that leads, with the first column, and two others.
+// A leader, with the first column, and two others.
 class GroupRowsTest : public testing::Test {
  protected:
   GroupRowsTest() {
     for (int32_t i = 0; i < 20; ++i) tokens_.push_back(i);
-    kv::Twin twin(layout_, pool_, layout_.all_layers());
-    CHECK(twin.Compute(layout_.all_layers(), tokens_));
-    whole_ = kv::ExportBytes(twin.table(), layout_.all_layers(), 0, 20);
+    kv::CheckedTable checked(layout_, pool_, layout_.all_layers());
+    CHECK(checked.Compute(layout_.all_layers(), tokens_));
+    whole_ = kv::ExportBytes(checked.table(), layout_.all_layers(), 0, 20);
   }
 
   wire::Payload Cut(const kv::Columns& columns) const {
@@ -107,7 +107,7 @@ TEST_F(GroupRowsTest, WrongPartsAndForgottenSequencesGiveNothing) {
   EXPECT_FALSE(rows_.OnPart(one_, PartOf(old, Cut({1, 3, kColumns}))).value());
 }
 
-TEST_F(GroupRowsTest, ASequenceHasSoManyChunksUnderWay) {
+TEST_F(GroupRowsTest, ASequenceHasAtMostSoManyChunksInFlight) {
   std::vector<wire::SendKv> orders;
   while (rows_.MayGather(3)) orders.push_back(rows_.Gather(Own(3)));
   EXPECT_GT(orders.size(), 8u);

@@ -61,7 +61,7 @@ TEST_F(GroupTest, RowsReachTheOthers) {
   EXPECT_EQ(groups_[2]->Join(1)->Take(0, 0).value().bytes.size(), 4u);
 }
 
-TEST_F(GroupTest, SomeRowsAreForTheOneThatLeads) {
+TEST_F(GroupTest, RowsForTheLeaderAreSentToItAlone) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1), third = groups_[2]->Join(1);
   const std::array<uint8_t, 4> rows{5};
   ASSERT_TRUE(third->Send(4, Exchange::To::kLeader, {.bytes = rows}).ok());
@@ -87,7 +87,7 @@ TEST_F(GroupTest, BlocksAreForNodesThatKnowThem) {
 
 TEST_F(GroupTest, AFailureEndsTheJobEverywhere) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1), third = groups_[2]->Join(1);
-  // A failure of the node that leads is sent to all, that of another node to the node that leads.
+  // A failure of the leader is sent to all, that of another node to the leader.
   groups_[2]->Fail(1, ResourceExhausted("no room"));
   ASSERT_TRUE(Receive(0).ok());
   const auto failed = first->Take(0, 1);
@@ -120,7 +120,7 @@ TEST_F(GroupTest, RowsThatWaitAreBounded) {
   EXPECT_EQ(groups_[0]->Join(2)->Take(0, 1).value().bytes.size(), rows.size());
 }
 
-TEST_F(GroupTest, OnlyItsNodesAreHeard) {
+TEST_F(GroupTest, MessagesOfOtherNodesAreIgnored) {
   const auto first = groups_[0]->Join(1);
   wire::PartRows rows{.route = 7, .job = 1, .gather = 0, .part = 1};
   rows.rows.resize(4);

@@ -80,8 +80,8 @@ std::vector<uint8_t> BytesOf(const std::vector<uint16_t>& halves) {
 }
 
 // Compresses and decompresses kRows rows of halves.
-std::vector<uint16_t> ThereAndBack(const std::string& format, const std::vector<uint16_t>& halves,
-                                   kernels::Isa isa = kernels::Isa::kRef) {
+std::vector<uint16_t> RoundTrip(const std::string& format, const std::vector<uint16_t>& halves,
+                                kernels::Isa isa = kernels::Isa::kRef) {
   const size_t row_bytes = halves.size() / kRows * sizeof(uint16_t);
   const kv::Layout layout = LayoutOfRows(format, row_bytes);
   const std::vector<uint8_t> rows = BytesOf(halves);
@@ -110,8 +110,8 @@ TEST(KvChunkEncoding, ErrorsAreBoundedByTheLargestOfTheirGroup) {
       halves.push_back(quant::FloatToHalf(value));
       bfloats.push_back(quant::FloatToBfloat16(value));
     }
-    const std::vector<uint16_t> f16 = ThereAndBack("f16 test", halves);
-    const std::vector<uint16_t> bf16 = ThereAndBack("bf16 test", bfloats);
+    const std::vector<uint16_t> f16 = RoundTrip("f16 test", halves);
+    const std::vector<uint16_t> bf16 = RoundTrip("bf16 test", bfloats);
     for (size_t i = 0; i < values.size(); ++i) {
       const size_t row = i / width * width;
       const size_t group = row + (i - row) / 32 * 32;
@@ -148,7 +148,7 @@ TEST(KvChunkEncoding, EveryInstructionSetMakesTheSameOfIt) {
 TEST(KvChunkEncoding, TheLargestNumberStaysFinite) {
   std::vector<uint16_t> halves(64 * kRows, quant::FloatToHalf(65504));
   halves[3] = quant::FloatToHalf(-65504);
-  const std::vector<uint16_t> back = ThereAndBack("f16 test", halves);
+  const std::vector<uint16_t> back = RoundTrip("f16 test", halves);
   EXPECT_EQ(quant::HalfToFloat(back[0]), 65504);
   EXPECT_EQ(quant::HalfToFloat(back[3]), -65504);
 }
@@ -156,7 +156,7 @@ TEST(KvChunkEncoding, TheLargestNumberStaysFinite) {
 TEST(KvChunkEncoding, WhatIsNoNumberSpoilsItsGroupAndNoOther) {
   std::vector<uint16_t> halves(64 * kRows, quant::FloatToHalf(1));
   halves[5] = 0x7e00;
-  const std::vector<uint16_t> back = ThereAndBack("f16 test", halves);
+  const std::vector<uint16_t> back = RoundTrip("f16 test", halves);
   EXPECT_TRUE(std::isnan(quant::HalfToFloat(back[0])));
   EXPECT_EQ(quant::HalfToFloat(back[32]), 1);
   EXPECT_EQ(quant::HalfToFloat(back[64]), 1);

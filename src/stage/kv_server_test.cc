@@ -71,7 +71,7 @@ TEST_F(Offering, AsManyQuestionsOfOneAsAConductorRunsRequests) {
   EXPECT_EQ(KvChunks(kv_server), 64u);
 }
 
-TEST_F(Offering, WhoHasNotAskedIsToldThatNothingComes) {
+TEST_F(Offering, ANodeWithoutAQueryIsToldThatNoRowsCome) {
   KvServer kv_server;
   ASSERT_TRUE(kv_server.FindKv(plan::TestNode(1), Asking(1), places_, 0));
   EXPECT_FALSE(kv_server.FetchKv(plan::TestNode(9), Wanting(1), 0));
@@ -88,7 +88,7 @@ TEST_F(Offering, WhoHasNotAskedIsToldThatNothingComes) {
 }
 
 // A conductor that was restarted counts its queries from 1 again.
-TEST_F(Offering, AnotherTextUnderTheSameNumberEndsWhatWasGivenOfTheFirst) {
+TEST_F(Offering, AnotherTextUnderTheSameNumberEndsTheTransferOfTheFirst) {
   KvServer kv_server(std::make_shared<KvInFlight>(1));
   ASSERT_TRUE(kv_server.FindKv(plan::TestNode(1), Asking(1), places_, 0));
   ASSERT_TRUE(kv_server.FetchKv(plan::TestNode(1), Wanting(1), 0));
@@ -100,7 +100,7 @@ TEST_F(Offering, AnotherTextUnderTheSameNumberEndsWhatWasGivenOfTheFirst) {
   EXPECT_EQ(KvChunks(kv_server), 1u);
 }
 
-TEST_F(Offering, WhatIsUnderWayToOneNodeIsBoundedForAllTexts) {
+TEST_F(Offering, BytesInFlightToANodeAreBoundedOverAllTexts) {
   // Less than one KV chunk: each text may have one in flight, until there are too many of them.
   KvServer probe;
   ASSERT_TRUE(probe.FindKv(plan::TestNode(1), Asking(1, 1), places_, 0));
@@ -151,7 +151,7 @@ TEST(KvInFlight, CountsByNodeAndForgetsWhatIsOver) {
   EXPECT_TRUE(all->MaySend(one, true));
 }
 
-TEST(KvServer, WhatIsBelowMemoryIsGivenWithoutAModel) {
+TEST(KvServer, PagesOnDiskAreSentWithoutAModel) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   SystemClock clock;
   const std::shared_ptr<disk::DiskPages> pages =

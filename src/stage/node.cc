@@ -97,7 +97,7 @@ void Node::Main() {
     int64_t deadline_ns =
         server.has_work() ? now_ns : std::min(now_ns + kIdleNs, server.next_tick_ns());
     std::optional<net::Event> event;
-    if (deadline_ns > now_ns && server.ExpectsSoon()) event = short_wait.Receive();
+    if (deadline_ns > now_ns && server.ExpectsGroupMessage()) event = short_wait.Receive();
     for (int i = 0; i < kEventsPerTurn; ++i) {
       if (!event) event = network_.Receive(deadline_ns);
       if (!event) break;

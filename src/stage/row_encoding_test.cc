@@ -16,8 +16,8 @@ namespace {
 
 using wire::RowEncoding;
 
-std::vector<float> RowsThereAndBack(RowEncoding encoding, std::span<const float> values,
-                                    size_t width) {
+std::vector<float> RowsRoundTrip(RowEncoding encoding, std::span<const float> values,
+                                 size_t width) {
   wire::Payload payload;
   EncodeRows(encoding, values, width, payload);
   EXPECT_EQ(payload.size(), EncodedBytes(encoding, values.size() / width, width));
@@ -29,7 +29,7 @@ std::vector<float> RowsThereAndBack(RowEncoding encoding, std::span<const float>
 TEST(RowEncoding, F32IsExact) {
   const std::vector<float> values = {0.0F, -0.0F,  1e-42F,
                                      3.5F, -1e38F, std::numeric_limits<float>::infinity()};
-  const std::vector<float> back = RowsThereAndBack(RowEncoding::kF32, values, 3);
+  const std::vector<float> back = RowsRoundTrip(RowEncoding::kF32, values, 3);
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(std::signbit(back[i]), std::signbit(values[i]));
     EXPECT_EQ(back[i], values[i]);
@@ -41,8 +41,8 @@ TEST(RowEncoding, ErrorsAreBounded) {
     std::vector<float> values(width * 5);
     FillNormal(1, width, 0, values);
     for (size_t i = 0; i < values.size(); i += 7) values[i] *= 100;
-    const std::vector<float> bf16 = RowsThereAndBack(RowEncoding::kBf16, values, width);
-    const std::vector<float> q8 = RowsThereAndBack(RowEncoding::kQ8, values, width);
+    const std::vector<float> bf16 = RowsRoundTrip(RowEncoding::kBf16, values, width);
+    const std::vector<float> q8 = RowsRoundTrip(RowEncoding::kQ8, values, width);
     for (size_t row = 0; row < 5; ++row) {
       for (size_t i = 0; i < width; ++i) {
         const size_t at = row * width + i;
@@ -59,10 +59,10 @@ TEST(RowEncoding, ErrorsAreBounded) {
 
 TEST(RowEncoding, WhatIsNoNumberDoesNoHarm) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> back = RowsThereAndBack(RowEncoding::kBf16, std::vector{nan, 1.0F}, 2);
+  const std::vector<float> back = RowsRoundTrip(RowEncoding::kBf16, std::vector{nan, 1.0F}, 2);
   EXPECT_TRUE(std::isnan(back[0]));
   EXPECT_EQ(back[1], 1.0F);
-  static_cast<void>(RowsThereAndBack(RowEncoding::kQ8, std::vector{nan, 1.0F, 0.0F}, 3));
+  static_cast<void>(RowsRoundTrip(RowEncoding::kQ8, std::vector{nan, 1.0F, 0.0F}, 3));
 }
 
 TEST(RowEncoding, NamesAreRead) {

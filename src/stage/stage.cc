@@ -184,7 +184,7 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
   frame->job_number_ = work.job;
   // The stage with the head has results for the conductor, any other one work for the next stage.
   if (follows()) {
-    // The node that leads the group has the results.
+    // The leader of the group has the results.
   } else if (part_.head) {
     frame->output_.done.emplace().route = route_;
   } else {
@@ -204,8 +204,8 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
 
 // False for a segment that was sent ahead, behind draft tokens, if this stage has since chosen
 // another token at its position.
-bool Stage::IsStillPossible(const wire::WorkSegment& segment,
-                            const StageMemory::Sequence& state) const {
+bool Stage::IsStillValid(const wire::WorkSegment& segment,
+                         const StageMemory::Sequence& state) const {
   const bool is_known = part_.head && segment.wanted == wire::Wanted::kToken && !follows();
   if (!segment.is_ahead() || !is_known) return true;
   return state.chosen && state.chosen->position == segment.begin &&
@@ -236,7 +236,7 @@ void Stage::TakeSegments(Frame& frame, wire::Work work) {
       frame.output_.refused.push_back(Refusal(segment, std::move(state).error()));
       continue;
     }
-    if (!IsStillPossible(segment, **state)) {
+    if (!IsStillValid(segment, **state)) {
       frame.output_.refused.push_back(Refusal(segment, Error(Code::kCancelled, kOtherToken)));
       continue;
     }
@@ -287,7 +287,7 @@ Result<model::Progress> Stage::AdvanceJob(Frame& frame) {
 }
 
 // Makes all nodes of the group give the job up. The frame ends on a node that follows, and on the
-// node that leads if the group is broken; otherwise that node tries each segment alone.
+// leader if the group is broken; otherwise the leader tries each segment alone.
 void Stage::FailJob(Frame& frame, const Error& why) {
   group_->Fail(frame.job_number_, why);
   frame.job_.reset();
@@ -344,12 +344,12 @@ Status Stage::BeginJob(Frame& frame) {
                         .tapped_wanted = TappedOf(frame, item)});
   }
   if (group_ != nullptr) {
-    if (group_->leads()) frame.job_number_ = group_->NewJob();
+    if (group_->is_leader()) frame.job_number_ = group_->NewJob();
     frame.exchange_ = group_->Join(frame.job_number_);
   }
   frame.job_ = TRY(memory_.model().Begin(segments, part_, frame.exchange_.get()));
   // The other nodes begin the job only once this one can compute it.
-  return group_ != nullptr && group_->leads() ? group_->SendWork(WorkOfJob(frame)) : Ok();
+  return group_ != nullptr && group_->is_leader() ? group_->SendWork(WorkOfJob(frame)) : Ok();
 }
 
 // After the common job failed, so that only segments that cannot be computed fail. Own draft tokens
@@ -386,12 +386,12 @@ void Stage::FinishJob(Frame& frame, const model::Output& computed) {
   if (part_.head) {
     AnswerAll(frame, computed);
   } else {
-    PassOn(frame, computed);
+    SendToNextStage(frame, computed);
   }
 }
 
 // Adds the computed rows to the work for the next stage.
-void Stage::PassOn(Frame& frame, const model::Output& computed) {
+void Stage::SendToNextStage(Frame& frame, const model::Output& computed) {
   wire::Work& next = *frame.output_.next;
   EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(), next.rows);
   for (size_t i = frame.begin_; i < frame.end_; ++i) {

@@ -35,7 +35,7 @@ struct StageOutput {
 
 // Belongs to the thread that computes. The memory outlives it, and other stages of this node may
 // share it. The group, if nodes compute these layers together, outlives it, too: other stages and
-// the conductor see only the node that leads; the others compute the work that it sends them, and
+// the conductor see only the leader; the others compute the work that it sends them, and
 // their frames have no result.
 class Stage {
  public:
@@ -89,12 +89,12 @@ class Stage {
 
     void DropDrafts();
   };
-  bool follows() const { return group_ != nullptr && !group_->leads(); }
+  bool follows() const { return group_ != nullptr && !group_->is_leader(); }
   wire::Work WorkOfJob(const Frame& frame) const;
   void FailJob(Frame& frame, const Error& why);
   Status CheckFrame(const wire::Work& work) const;
   Result<StageMemory::Sequence*> Prepare(const wire::WorkSegment& segment, bool continues);
-  bool IsStillPossible(const wire::WorkSegment& segment, const StageMemory::Sequence& state) const;
+  bool IsStillValid(const wire::WorkSegment& segment, const StageMemory::Sequence& state) const;
   void TakeSegments(Frame& frame, wire::Work work);
   Result<model::Progress> AdvanceJob(Frame& frame);
   static const engine::Speculation* DrafterOf(const Frame& frame, const BatchItem& item);
@@ -102,7 +102,7 @@ class Stage {
   Status BeginJob(Frame& frame);
   void ComputeEachAlone(Frame& frame);
   void FinishJob(Frame& frame, const model::Output& computed);
-  void PassOn(Frame& frame, const model::Output& computed);
+  void SendToNextStage(Frame& frame, const model::Output& computed);
   void AnswerAll(Frame& frame, const model::Output& computed);
   void Answer(const BatchItem& item, std::span<const float> rows, wire::Done& done);
   uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);

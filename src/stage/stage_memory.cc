@@ -121,7 +121,7 @@ void StageMemory::ShareRows(std::span<const int32_t> tokens, kv::PageTable& tabl
 std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
     const wire::Begin& begin, const engine::SamplingOptions& sampling) {
   const auto kind = static_cast<engine::DraftKind>(begin.draft_kind);
-  const bool is_known = kind == engine::DraftKind::kNgram || kind == engine::DraftKind::kNextTokens;
+  const bool is_known = kind == engine::DraftKind::kNgram || kind == engine::DraftKind::kMtp;
   const uint32_t most = std::min<uint32_t>(begin.draft_most, engine::kMostDrafts);
   if (proposers_ == nullptr || !is_known || most == 0) return nullptr;
   engine::Request request;
@@ -131,7 +131,7 @@ std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
   if (!proposer.ok()) return nullptr;
   return std::make_unique<engine::Speculation>(
       *std::move(proposer), request.draft, model_.shape().vocab_size,
-      engine::DraftWatch{.clock = clock_, .times = &draft_times_});
+      engine::DraftTiming{.clock = clock_, .times = &draft_times_});
 }
 
 StageMemory::Sequence* StageMemory::Find(wire::SequenceId sequence) {

@@ -21,10 +21,10 @@ constexpr wire::SequenceId kSequence = 1;
 constexpr kv::LayerRange kAll = {0, plan::kTestLayers};
 
 // A node with a KV cache.
-struct KvHolder {
-  explicit KvHolder(uint64_t kv_bytes = uint64_t{1} << 26,
-                    wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
-                    const model::MemoryOptions& rows = {}) {
+struct NodeWithKv {
+  explicit NodeWithKv(uint64_t kv_bytes = uint64_t{1} << 26,
+                      wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
+                      const model::MemoryOptions& rows = {}) {
     engine::LocalModelOptions options;
     options.memory_bytes = kv_bytes;
     options.memory = rows;
@@ -97,88 +97,88 @@ std::vector<wire::KvRows> AllRows(StageMemory& memory, bool is_over = true) {
 class StageMemoryTest : public testing::Test {
  protected:
   const std::vector<int32_t> tokens_ = model::RandomTokens(500, 298);
-  KvHolder giver_, taker_;
+  NodeWithKv sender_, receiver_;
 
   std::span<const int32_t> First(size_t count) const { return std::span(tokens_).first(count); }
 };
 
-TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
-  giver_.Begin(tokens_, 1);
-  taker_.Begin(tokens_, 1);
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 450, 1)).ok());
-  EXPECT_TRUE(AllRows(*giver_.memory).empty());
-  giver_.Compute(First(300));
-  const std::vector<wire::KvRows> first = AllRows(*giver_.memory);
+TEST_F(StageMemoryTest, RowsAreSentPageByPageAsTheyAreComputed) {
+  sender_.Begin(tokens_, 1);
+  receiver_.Begin(tokens_, 1);
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 450, 1)).ok());
+  EXPECT_TRUE(AllRows(*sender_.memory).empty());
+  sender_.Compute(First(300));
+  const std::vector<wire::KvRows> first = AllRows(*sender_.memory);
   EXPECT_EQ(first.size(), 3u);  // two pages, and a part of the third
   for (const wire::KvRows& rows : first) {
-    const auto taken = taker_.Import(rows).value();
+    const auto taken = receiver_.Import(rows).value();
     ASSERT_TRUE(taken);
-    giver_.memory->OnKvTaken(plan::TestNode(2), *taken);
+    sender_.memory->OnKvTaken(plan::TestNode(2), *taken);
   }
-  EXPECT_EQ(taker_.length(), 300u);
-  giver_.Compute(std::span(tokens_).subspan(300, 200));
-  for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
-    ASSERT_TRUE(taker_.Import(rows).value());
+  EXPECT_EQ(receiver_.length(), 300u);
+  sender_.Compute(std::span(tokens_).subspan(300, 200));
+  for (const wire::KvRows& rows : AllRows(*sender_.memory)) {
+    ASSERT_TRUE(receiver_.Import(rows).value());
   }
   // No row more than ordered.
-  EXPECT_EQ(taker_.length(), 450u);
-  EXPECT_EQ(taker_.memory->HoldsOf(kSequence, 0, kAll).hash,
-            giver_.memory->Find(kSequence)->table.history().HashAt(450));
+  EXPECT_EQ(receiver_.length(), 450u);
+  EXPECT_EQ(receiver_.memory->HoldsOf(kSequence, 0, kAll).hash,
+            sender_.memory->Find(kSequence)->table.history().HashAt(450));
 }
 
 // An answer's own messages wait for at most one KV chunk, even on a slow link.
 TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWereTaken) {
-  giver_.Begin(tokens_, 1);
-  taker_.Begin(tokens_, 1);
-  giver_.Compute(First(100));
-  taker_.Compute(First(100));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(100, kv::kMaxPositions, 1, /*step=*/10)).ok());
-  giver_.Compute(std::span(tokens_).subspan(100, 10));
-  const std::vector<wire::KvRows> first = AllRows(*giver_.memory, /*is_over=*/false);
+  sender_.Begin(tokens_, 1);
+  receiver_.Begin(tokens_, 1);
+  sender_.Compute(First(100));
+  receiver_.Compute(First(100));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(100, kv::kMaxPositions, 1, /*step=*/10)).ok());
+  sender_.Compute(std::span(tokens_).subspan(100, 10));
+  const std::vector<wire::KvRows> first = AllRows(*sender_.memory, /*is_over=*/false);
   ASSERT_EQ(first.size(), 1u);
   for (size_t at = 110; at < 170; at += 10) {
-    giver_.Compute(std::span(tokens_).subspan(at, 10));
-    EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty()) << at;
+    sender_.Compute(std::span(tokens_).subspan(at, 10));
+    EXPECT_TRUE(AllRows(*sender_.memory, /*is_over=*/false).empty()) << at;
   }
-  giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.Import(first[0]).value());
-  const std::vector<wire::KvRows> second = AllRows(*giver_.memory, /*is_over=*/false);
+  sender_.memory->OnKvTaken(plan::TestNode(2), *receiver_.Import(first[0]).value());
+  const std::vector<wire::KvRows> second = AllRows(*sender_.memory, /*is_over=*/false);
   ASSERT_EQ(second.size(), 1u);
-  EXPECT_TRUE(taker_.Import(second[0]).value());
-  EXPECT_EQ(taker_.length(), 120u);
+  EXPECT_TRUE(receiver_.Import(second[0]).value());
+  EXPECT_EQ(receiver_.length(), 120u);
   // The same after the answer's end; but then incomplete steps are sent, too.
-  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/true).empty());
-  giver_.memory->OnKvTaken(plan::TestNode(2), Taken(120, 1));
+  EXPECT_TRUE(AllRows(*sender_.memory, /*is_over=*/true).empty());
+  sender_.memory->OnKvTaken(plan::TestNode(2), Taken(120, 1));
   for (const uint32_t length : {128u, 170u}) {
-    const std::vector<wire::KvRows> rows = AllRows(*giver_.memory, /*is_over=*/true);
+    const std::vector<wire::KvRows> rows = AllRows(*sender_.memory, /*is_over=*/true);
     ASSERT_EQ(rows.size(), 1u);
-    giver_.memory->OnKvTaken(plan::TestNode(2), *taker_.Import(rows[0]).value());
-    EXPECT_EQ(taker_.length(), length);
+    sender_.memory->OnKvTaken(plan::TestNode(2), *receiver_.Import(rows[0]).value());
+    EXPECT_EQ(receiver_.length(), length);
   }
 }
 
 TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
-  giver_.Begin(tokens_, 1);
-  giver_.Compute(First(100));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(100, kv::kMaxPositions, 1, /*step=*/32)).ok());
-  giver_.Compute(std::span(tokens_).subspan(100, 31));
-  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
-  giver_.Compute(std::span(tokens_).subspan(131, 1));
-  EXPECT_FALSE(AllRows(*giver_.memory, /*is_over=*/false).empty());
-  giver_.memory->OnKvTaken(plan::TestNode(2), Taken(128, 1));
-  giver_.Compute(std::span(tokens_).subspan(132, 3));
-  EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/false).empty());
-  EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
+  sender_.Begin(tokens_, 1);
+  sender_.Compute(First(100));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(100, kv::kMaxPositions, 1, /*step=*/32)).ok());
+  sender_.Compute(std::span(tokens_).subspan(100, 31));
+  EXPECT_TRUE(AllRows(*sender_.memory, /*is_over=*/false).empty());
+  sender_.Compute(std::span(tokens_).subspan(131, 1));
+  EXPECT_FALSE(AllRows(*sender_.memory, /*is_over=*/false).empty());
+  sender_.memory->OnKvTaken(plan::TestNode(2), Taken(128, 1));
+  sender_.Compute(std::span(tokens_).subspan(132, 3));
+  EXPECT_TRUE(AllRows(*sender_.memory, /*is_over=*/false).empty());
+  EXPECT_EQ(AllRows(*sender_.memory, /*is_over=*/true).size(), 1u);
 }
 
 // A restarted node must not take rows from the middle of a text as its beginning.
-TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
-  giver_.Begin(tokens_, 1);
-  taker_.Begin(tokens_, 1);
-  giver_.Compute(First(400));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 400, 1)).ok());
-  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
-  ASSERT_TRUE(taker_.Import(rows[0]).value());
-  KvHolder restarted;
+TEST_F(StageMemoryTest, ANodeWithoutTheSequenceRefusesRows) {
+  sender_.Begin(tokens_, 1);
+  receiver_.Begin(tokens_, 1);
+  sender_.Compute(First(400));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 400, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*sender_.memory);
+  ASSERT_TRUE(receiver_.Import(rows[0]).value());
+  NodeWithKv restarted;
   // The text was not begun there.
   EXPECT_FALSE(restarted.Import(rows[1]).value().has_value());
   EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
@@ -194,44 +194,44 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
 }
 
 TEST_F(StageMemoryTest, RowsOfAnEarlierEpochAreNothing) {
-  giver_.Begin(tokens_, 1);
-  taker_.Begin(tokens_, 1);
-  giver_.Compute(First(200));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 1)).ok());
-  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
-  taker_.Begin(tokens_, 2);
-  EXPECT_FALSE(taker_.Import(rows[0]).value().has_value());
-  EXPECT_EQ(taker_.length(), 0u);
+  sender_.Begin(tokens_, 1);
+  receiver_.Begin(tokens_, 1);
+  sender_.Compute(First(200));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 200, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*sender_.memory);
+  receiver_.Begin(tokens_, 2);
+  EXPECT_FALSE(receiver_.Import(rows[0]).value().has_value());
+  EXPECT_EQ(receiver_.length(), 0u);
   // Orders of another epoch are ignored, too; and Begin ends earlier orders.
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 7)).ok());
-  EXPECT_TRUE(AllRows(*giver_.memory).empty());
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 1)).ok());
-  giver_.Begin(tokens_, 2);
-  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 200, 7)).ok());
+  EXPECT_TRUE(AllRows(*sender_.memory).empty());
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 200, 1)).ok());
+  sender_.Begin(tokens_, 2);
+  EXPECT_TRUE(AllRows(*sender_.memory).empty());
 }
 
 TEST_F(StageMemoryTest, RowsOfAnotherTextAreRefused) {
   std::vector<int32_t> other = tokens_;
   other[150] ^= 1;
-  giver_.Begin(tokens_, 1);
-  taker_.Begin(other, 1);
-  giver_.Compute(First(400));
-  taker_.Compute(std::span<const int32_t>(other).first(200));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(200, 400, 1)).ok());
-  for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
-    EXPECT_FALSE(taker_.Import(rows).ok());
+  sender_.Begin(tokens_, 1);
+  receiver_.Begin(other, 1);
+  sender_.Compute(First(400));
+  receiver_.Compute(std::span<const int32_t>(other).first(200));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(200, 400, 1)).ok());
+  for (const wire::KvRows& rows : AllRows(*sender_.memory)) {
+    EXPECT_FALSE(receiver_.Import(rows).ok());
   }
-  EXPECT_EQ(taker_.length(), 200u);
+  EXPECT_EQ(receiver_.length(), 200u);
 }
 
 TEST_F(StageMemoryTest, DamageIsSeen) {
-  giver_.Begin(tokens_, 1);
-  giver_.Compute(First(300));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 300, 1)).ok());
-  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
+  sender_.Begin(tokens_, 1);
+  sender_.Compute(First(300));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 300, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*sender_.memory);
   Random random(3);
   for (int i = 0; i < 200; ++i) {
-    KvHolder taker;
+    NodeWithKv taker;
     taker.Begin(tokens_, 1);
     wire::KvRows damaged = rows[0];
     const size_t at = random.NextBelow(damaged.chunk.size());
@@ -247,19 +247,19 @@ TEST_F(StageMemoryTest, DamageIsSeen) {
 }
 
 TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
-  giver_.Begin(tokens_, 1);
-  giver_.Compute(First(300));
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 300, 1)).ok());
-  wire::KvRows rows = AllRows(*giver_.memory).front();
+  sender_.Begin(tokens_, 1);
+  sender_.Compute(First(300));
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 300, 1)).ok());
+  wire::KvRows rows = AllRows(*sender_.memory).front();
   rows.encoding = wire::RowEncoding::kQ8;
-  KvHolder taker;
+  NodeWithKv taker;
   taker.Begin(tokens_, 1);
   EXPECT_FALSE(taker.Import(rows).ok());
   rows.encoding = wire::RowEncoding::kF32;
   EXPECT_TRUE(taker.Import(rows).ok());
 }
 
-std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end,
+std::vector<uint8_t> RowsHeld(NodeWithKv& holder, uint32_t begin, uint32_t end,
                               wire::SequenceId sequence = kSequence) {
   std::vector<uint8_t> bytes;
   const Status exported =
@@ -276,34 +276,34 @@ std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end,
 TEST_F(StageMemoryTest, AForkSharesAllRows) {
   constexpr wire::SequenceId kFork = 2;
   const auto table_of = [&](wire::SequenceId sequence) -> kv::PageTable& {
-    return giver_.memory->Find(sequence)->table;
+    return sender_.memory->Find(sequence)->table;
   };
-  giver_.Begin(tokens_, 1);
-  giver_.Compute(First(300));
-  const std::vector<uint8_t> rows = RowsHeld(giver_, 0, 300);
+  sender_.Begin(tokens_, 1);
+  sender_.Compute(First(300));
+  const std::vector<uint8_t> rows = RowsHeld(sender_, 0, 300);
   // Up to the first token that differs; the last one is left to be computed.
   std::vector<int32_t> other(First(290).begin(), First(290).end());
   other.back() = (other.back() + 1) % 298;
   other.push_back(7);
-  giver_.Begin(other, 2, kFork);
+  sender_.Begin(other, 2, kFork);
   EXPECT_EQ(table_of(kFork).length(), 289u);
   EXPECT_EQ(table_of(kFork).hash(), table_of(kSequence).history().HashAt(289));
-  giver_.Compute(std::span(other).subspan(289), kFork);
-  EXPECT_EQ(RowsHeld(giver_, 0, 300), rows);
+  sender_.Compute(std::span(other).subspan(289), kFork);
+  EXPECT_EQ(RowsHeld(sender_, 0, 300), rows);
   // The fork's later rows are those of a node that has computed the whole text.
-  taker_.Begin(other, 1);
-  taker_.Compute(other);
-  const kv::PageTable& own = taker_.memory->Find(kSequence)->table;
+  receiver_.Begin(other, 1);
+  receiver_.Compute(other);
+  const kv::PageTable& own = receiver_.memory->Find(kSequence)->table;
   EXPECT_EQ(table_of(kFork).hash(), own.hash());
-  EXPECT_EQ(RowsHeld(giver_, 0, 291, kFork), RowsHeld(taker_, 0, 291));
+  EXPECT_EQ(RowsHeld(sender_, 0, 291, kFork), RowsHeld(receiver_, 0, 291));
 }
 
 // With a window, too, an earlier turn is found at a page boundary. Each transferred page is enough
 // to continue from, and has no row that is not needed any more.
 TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   const model::MemoryOptions rows{.window = 60, .sinks = 4};
-  KvHolder giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
-  KvHolder taker(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  NodeWithKv giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
+  NodeWithKv taker(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
   giver.Begin(tokens_, 1);
   giver.Compute(First(130));
   giver.Compute(std::span(tokens_).subspan(130, 260));
@@ -325,8 +325,8 @@ TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
 // A node keeps the rows that it has computed, even if they come back compressed.
 TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedHere) {
   constexpr uint64_t kBytes = uint64_t{1} << 26;
-  KvHolder giver(kBytes, wire::RowEncoding::kQ8);
-  KvHolder taker(kBytes, wire::RowEncoding::kQ8);
+  NodeWithKv giver(kBytes, wire::RowEncoding::kQ8);
+  NodeWithKv taker(kBytes, wire::RowEncoding::kQ8);
   giver.Begin(tokens_, 1);
   taker.Begin(tokens_, 1);
   giver.Compute(First(400));
@@ -347,56 +347,56 @@ TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedH
 
 // Inexact rows have other names, so that requests for exact rows do not find them.
 TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
-  KvHolder inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
-  EXPECT_NE(inexact.model->layout().digest(), taker_.model->layout().digest());
+  NodeWithKv inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
+  EXPECT_NE(inexact.model->layout().digest(), receiver_.model->layout().digest());
   inexact.Begin(tokens_, 1);
-  taker_.Begin(tokens_, 1);
+  receiver_.Begin(tokens_, 1);
   inexact.Compute(First(300));
   ASSERT_TRUE(inexact.memory->SendKv(Wanted(0, 300, 1)).ok());
   for (wire::KvRows rows : AllRows(*inexact.memory)) {
-    EXPECT_FALSE(taker_.Import(rows).ok());
+    EXPECT_FALSE(receiver_.Import(rows).ok());
     rows.encoding = wire::RowEncoding::kF32;
-    EXPECT_FALSE(taker_.Import(rows).ok());
+    EXPECT_FALSE(receiver_.Import(rows).ok());
   }
-  EXPECT_EQ(taker_.length(), 0u);
+  EXPECT_EQ(receiver_.length(), 0u);
 }
 
 // A transfer ends if the receiver refuses it.
-TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
+TEST_F(StageMemoryTest, AReceiverThatRefusesRowsGetsNoMore) {
   const auto in_flight = std::make_shared<KvInFlight>(1);
-  giver_.memory.emplace(kMemoryRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, in_flight);
-  giver_.Begin(tokens_, 1);
-  giver_.Compute(tokens_);
-  ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 500, 1)).ok());
-  const std::vector<wire::KvRows> rows = AllRows(*giver_.memory);
+  sender_.memory.emplace(kMemoryRoute, *sender_.model, nullptr, wire::RowEncoding::kF32, in_flight);
+  sender_.Begin(tokens_, 1);
+  sender_.Compute(tokens_);
+  ASSERT_TRUE(sender_.memory->SendKv(Wanted(0, 500, 1)).ok());
+  const std::vector<wire::KvRows> rows = AllRows(*sender_.memory);
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(giver_.memory->TakeHeldBack(), std::set<wire::SequenceId>{kSequence});
-  EXPECT_TRUE(giver_.memory->TakeHeldBack().empty());
+  EXPECT_EQ(sender_.memory->TakeHeldBack(), std::set<wire::SequenceId>{kSequence});
+  EXPECT_TRUE(sender_.memory->TakeHeldBack().empty());
   EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true));
-  giver_.memory->OnKvTaken(plan::TestNode(3), RefusalOf(rows[0], kAll));
-  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "the refusal came from another node";
-  giver_.memory->OnKvTaken(plan::TestNode(2), RefusalOf(rows[0], kAll));
+  sender_.memory->OnKvTaken(plan::TestNode(3), RefusalOf(rows[0], kAll));
+  EXPECT_FALSE(in_flight->MaySend(plan::TestNode(2), true)) << "that was another node";
+  sender_.memory->OnKvTaken(plan::TestNode(2), RefusalOf(rows[0], kAll));
   EXPECT_TRUE(in_flight->MaySend(plan::TestNode(2), true));
-  EXPECT_TRUE(giver_.memory->Find(kSequence)->kv_sends.empty());
-  EXPECT_TRUE(AllRows(*giver_.memory).empty());
+  EXPECT_TRUE(sender_.memory->Find(kSequence)->kv_sends.empty());
+  EXPECT_TRUE(AllRows(*sender_.memory).empty());
 }
 
-TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
-  giver_.Begin(tokens_, 1);
-  giver_.Compute(tokens_);
+TEST_F(StageMemoryTest, InvalidOrdersAreRefused) {
+  sender_.Begin(tokens_, 1);
+  sender_.Compute(tokens_);
   wire::SendKv order = Wanted(0, 500, 1);
-  ASSERT_TRUE(giver_.memory->SendKv(order).ok());
+  ASSERT_TRUE(sender_.memory->SendKv(order).ok());
   order.layer_end = 1;
-  ASSERT_TRUE(giver_.memory->SendKv(order).ok());
+  ASSERT_TRUE(sender_.memory->SendKv(order).ok());
   // Both run at once; the same order again replaces the first one.
-  ASSERT_TRUE(giver_.memory->SendKv(order).ok());
-  EXPECT_EQ(giver_.memory->Find(kSequence)->kv_sends.size(), 2u);
+  ASSERT_TRUE(sender_.memory->SendKv(order).ok());
+  EXPECT_EQ(sender_.memory->Find(kSequence)->kv_sends.size(), 2u);
   order.layer_end = plan::kTestLayers + 1;
-  EXPECT_FALSE(giver_.memory->SendKv(order).ok());
+  EXPECT_FALSE(sender_.memory->SendKv(order).ok());
   order = Wanted(9, 3, 1);
-  EXPECT_FALSE(giver_.memory->SendKv(order).ok());
+  EXPECT_FALSE(sender_.memory->SendKv(order).ok());
   order = Wanted(0, 500, 1, /*step=*/0);
-  EXPECT_FALSE(giver_.memory->SendKv(order).ok());
+  EXPECT_FALSE(sender_.memory->SendKv(order).ok());
 }
 
 }  // namespace

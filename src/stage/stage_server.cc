@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kLoadPollNs = 5 * kNsPerMs;
 // Positions of a prefill chunk for which memory is planned.
-constexpr uint32_t kForeseenChunk = 512;
+constexpr uint32_t kPlannedPrefillChunk = 512;
 
 // The longest text that fits into the slice's KV cache.
 uint32_t PositionsThatFit(const engine::LocalModel& model) {
@@ -30,7 +30,7 @@ uint32_t PositionsThatFit(const engine::LocalModel& model) {
   uint32_t too_long = kernels::kRopePositions + 1;
   while (too_long - fits > 1) {
     const uint32_t length = fits + (too_long - fits) / 2;
-    const bool is_in = model.layout().BytesFor(model.layers(), length, kForeseenChunk) <=
+    const bool is_in = model.layout().BytesFor(model.layers(), length, kPlannedPrefillChunk) <=
                        model.memory().budget_bytes;
     (is_in ? fits : too_long) = length;
   }

@@ -21,7 +21,6 @@
 #include "base/result.h"
 #include "engine/proposer.h"
 #include "net/network.h"
-#include "stage/answer_turns.h"
 #include "stage/expert_uses.h"
 #include "stage/group.h"
 #include "stage/group_members.h"
@@ -31,6 +30,7 @@
 #include "stage/local_stages.h"
 #include "stage/slice_source.h"
 #include "stage/stage.h"
+#include "stage/two_batch_overlap.h"
 #include "stage/work_rates.h"
 #include "wire/messages.h"
 
@@ -51,7 +51,7 @@ struct StageOptions {
   // node leads; null: nothing is counted.
   std::shared_ptr<ExpertUses> expert_uses = nullptr;
   // Whether answers of a group may be computed in two frames that take turns if that is faster.
-  bool answers_in_turns = true;
+  bool two_batch_overlap = true;
 };
 
 // For people, and for plans.
@@ -91,7 +91,7 @@ class StageServer final : public LocalStages {
   void Compute() override;
   void Tick() override;
   // Whether a message from a node of a group is expected within microseconds.
-  bool ExpectsSoon() const;
+  bool ExpectsGroupMessage() const;
   int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;
@@ -159,7 +159,7 @@ class StageServer final : public LocalStages {
     std::deque<QueuedWork> prefills;
     std::map<wire::SequenceId, Generation> generations;
     bool is_of_group = false;
-    AnswerTurns turns;
+    TwoBatchOverlap overlap;
     bool prefill_is_next = false;  // prefills and decodes take turns where both wait
     bool decode_is_next = false;   // decodes that were sent and generations, likewise
     uint64_t queued_bytes = 0;
@@ -222,7 +222,7 @@ class StageServer final : public LocalStages {
   void ChooseReplicas(wire::OpenRoute& open) const;
   void CountExperts(HeldSlice& slice) const;
   void JoinGroup(Route& route, const wire::OpenRoute& open);
-  Route* LeadsGroup(wire::RouteId group);
+  Route* RouteOfLedGroup(wire::RouteId group);
   void MakeGroupRows(Route& route, const engine::LocalModel& model);
   void OnMemberRows(Route& route, const wire::NodeId& from, wire::KvRows&& rows);
   void SendParts(Route& route, const wire::NodeId& from, const kv::KvChunk& chunk,

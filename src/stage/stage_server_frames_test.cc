@@ -189,8 +189,8 @@ TEST_F(FramesTest, EndLateAndOutOfOrderWithTheSameResults) {
     AskForAll(driven);
     driven.Run();
     EXPECT_EQ(driven.chosen(), wanted_);
-    EXPECT_EQ(source.newest->most_under_way, 2);
-    EXPECT_EQ(source.newest->under_way, 0);
+    EXPECT_EQ(source.newest->most_in_flight, 2);
+    EXPECT_EQ(source.newest->in_flight, 0);
     // The second frame is done before the first.
     EXPECT_EQ(driven.order().front(), 2u);
   }
@@ -203,7 +203,7 @@ TEST_F(FramesTest, OfOneSequenceFollowEachOther) {
   for (const uint32_t count : {50u, 20u, 1u, 1u}) driven.Work(1, count);
   driven.Run();
   EXPECT_EQ(driven.chosen().at(1), wanted_[1]);
-  EXPECT_EQ(source.newest->most_under_way, 1);
+  EXPECT_EQ(source.newest->most_in_flight, 1);
 }
 
 // Times for plans are those of prompts with and without the head and of single tokens, but not of
@@ -239,10 +239,10 @@ TEST_F(FramesTest, AreFinishedBeforeOtherMessages) {
   AskForAll(driven);
   driven.Compute();
   driven.Compute();
-  EXPECT_EQ(source.newest->under_way, 2);
+  EXPECT_EQ(source.newest->in_flight, 2);
   EXPECT_TRUE(driven.order().empty());
   driven.Begin(3, std::vector<int32_t>{1, 2, 3});
-  EXPECT_EQ(source.newest->under_way, 0);
+  EXPECT_EQ(source.newest->in_flight, 0);
   EXPECT_EQ(driven.order().size(), 2u);
   driven.Run();
   EXPECT_EQ(driven.chosen(), wanted_);
@@ -343,9 +343,9 @@ TEST_F(FramesTest, AreDroppedWithTheServer) {
     AskForAll(driven);
     driven.Compute();
     driven.Compute();
-    EXPECT_EQ(source.newest->under_way, 2);
+    EXPECT_EQ(source.newest->in_flight, 2);
   }
-  EXPECT_EQ(source.newest->under_way, 0);
+  EXPECT_EQ(source.newest->in_flight, 0);
 }
 
 // Both frames are lost with the device, no result is sent, and the route breaks once.
@@ -355,14 +355,14 @@ TEST_F(FramesTest, AreLostWithTheDevice) {
   AskForAll(driven);
   driven.Compute();
   driven.Compute();
-  EXPECT_EQ(source.newest->under_way, 2);
+  EXPECT_EQ(source.newest->in_flight, 2);
   static_cast<void>(source.newest->Lose());
   driven.Run();
   EXPECT_TRUE(driven.order().empty());
   EXPECT_NE(driven.refused().find("has lost the GPU"), std::string::npos) << driven.refused();
   EXPECT_TRUE(driven.server().has_lost_gpu());
   EXPECT_TRUE(driven.server().Snapshot().empty());
-  EXPECT_EQ(source.newest->under_way, 0);
+  EXPECT_EQ(source.newest->in_flight, 0);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Groups of a stage server: nodes that compute the layers of a stage together. The conductor sees
-// only the node that leads; the other nodes see that node as their conductor.
+// only the leader; the other nodes see that node as their conductor.
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
   std::vector<wire::NodeId> nodes = {open.stages[open.index].node};
   for (const wire::StageAddress& member : group->members) {
     nodes.push_back(member.node);
-    // Members send to one another; to the node that leads on the connection that it has made.
+    // Members send to one another; to the leader on the connection that it has made.
     if (open.part > 0 && member.node != network_.self())
       network_.Introduce(member.node, member.addresses);
   }
@@ -64,13 +64,13 @@ void StageServer::ChooseReplicas(wire::OpenRoute& open) const {
 // Only one node of a group counts: the others compute the same layers of the same tokens.
 void StageServer::CountExperts(HeldSlice& slice) const {
   const model::Shape& shape = slice.model->shape();
-  if (!options_.expert_uses || shape.experts.count == 0 || !slice.request.slice.part.leads())
+  if (!options_.expert_uses || shape.experts.count == 0 || !slice.request.slice.part.is_leader())
     return;
   slice.model->CountExperts(options_.expert_uses->Of(slice.request.fingerprint, shape));
 }
 
 // The route whose group has this number and is led by this node, or null.
-StageServer::Route* StageServer::LeadsGroup(wire::RouteId group) {
+StageServer::Route* StageServer::RouteOfLedGroup(wire::RouteId group) {
   const auto found = std::ranges::find_if(routes_, [&](const auto& item) {
     return item.second.members && item.second.group->route() == group;
   });
@@ -151,7 +151,7 @@ bool StageServer::WaitsForParts(const FrameInFlight& frame) {
   return frame.awaits_parts && !Stage::IsComputing(*frame.frame);
 }
 
-bool StageServer::ExpectsSoon() const {
+bool StageServer::ExpectsGroupMessage() const {
   if (AwaitsParts()) return true;
   // A group that has just computed gets its next work soon.
   if (network_.clock().NowNs() - last_end_ns_ > kSoonNs) return false;
@@ -184,7 +184,7 @@ void StageServer::HandleDeferred() {
 
 void StageServer::OnPartRows(const wire::NodeId& from, wire::PartRows&& rows) {
   const auto found = routes_.find(rows.route);
-  Route* const route = found != routes_.end() ? &found->second : LeadsGroup(rows.route);
+  Route* const route = found != routes_.end() ? &found->second : RouteOfLedGroup(rows.route);
   if (route == nullptr || !route->group) return;
   const Status taken = route->group->OnRows(from, std::move(rows));
   has_part_rows_ = AwaitsParts();
@@ -193,7 +193,7 @@ void StageServer::OnPartRows(const wire::NodeId& from, wire::PartRows&& rows) {
 
 // A member's reply to Begin or to KV rows: the conductor gets the group's reply after the last one.
 void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& holds) {
-  Route* const route = LeadsGroup(holds.route);
+  Route* const route = RouteOfLedGroup(holds.route);
   if (route == nullptr || !route->is_ready) return;
   Stage& stage = *route->GroupEntry().stage;
   const bool is_awaited =
@@ -221,7 +221,7 @@ void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& hol
 
 // Handles the state of a member; false if this node leads no group of that number.
 bool StageServer::OnMemberState(const wire::NodeId& from, const wire::RouteState& state) {
-  Route* const route = LeadsGroup(state.route);
+  Route* const route = RouteOfLedGroup(state.route);
   if (route == nullptr || !route->members->Has(from)) return false;
   const Status status = route->members->OnState(from, state);
   if (status.ok()) return true;

@@ -165,8 +165,8 @@ void StageServer::SendHeldBack() {
 }
 
 void StageServer::OnKvRows(const wire::NodeId& from, wire::KvRows&& rows) {
-  if (Route* const leading = LeadsGroup(rows.route)) {
-    return OnMemberRows(*leading, from, std::move(rows));
+  if (Route* const leader_route = RouteOfLedGroup(rows.route)) {
+    return OnMemberRows(*leader_route, from, std::move(rows));
   }
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;

@@ -170,7 +170,7 @@ size_t StageServer::AnswersInFlight(const StageEntry& entry) const {
 size_t StageServer::MostContinued(const StageEntry& entry) const {
   if (!entry.is_of_group) return entry.waiting();
   const size_t in_flight = AnswersInFlight(entry);
-  return entry.turns.MostInFrame(entry.waiting() + in_flight, in_flight);
+  return entry.overlap.MostInFrame(entry.waiting() + in_flight, in_flight);
 }
 
 bool StageServer::CanBegin(const StageEntry& entry) const {
@@ -336,7 +336,7 @@ void StageServer::Finish(FrameInFlight done) {
                       .gather_bytes = output.gathered.bytes,
                       .gathers = output.gathered.gathers,
                       .gather_send_ns = output.gathered.ns};
-  // Learns the times of slices and of turns (WorkRates, AnswerTurns).
+  // Learns the times of slices and of overlapping frames (WorkRates, TwoBatchOverlap).
   //
   // If two frames of a group were in flight, one was computed while the other waited. Then waiting
   // does not count, and each took as long as it was computed.
@@ -352,11 +352,11 @@ void StageServer::Finish(FrameInFlight done) {
                  static_cast<double>(own_ns) / kNsPerSecond,
                  static_cast<double>(waited_ns) / kNsPerSecond);
   }
-  if (done.continued > 0 && options_.answers_in_turns) {
-    entry.turns.Learn({.answers = done.continued,
-                       .own = done.sequences.size(),
-                       .took_ns = static_cast<int64_t>(hop.compute_ns),
-                       .waited_ns = static_cast<int64_t>(done.gather_ns)});
+  if (done.continued > 0 && options_.two_batch_overlap) {
+    entry.overlap.Learn({.answers = done.continued,
+                         .own = done.sequences.size(),
+                         .took_ns = static_cast<int64_t>(hop.compute_ns),
+                         .waited_ns = static_cast<int64_t>(done.gather_ns)});
   }
   // Before SendOn, which moves the tokens away.
   ContinueGenerations(entry, output);

@@ -91,7 +91,7 @@ TEST(MergesTest, ShortAndLongRunsMergeAsTheyShould) {
   }
 }
 
-TEST(MergesTest, SymbolsThatNobodyKnowsStayApart) {
+TEST(MergesTest, UnknownSymbolsStayApart) {
   MergeTable table;
   table.Add('a', 'a', {0, 1000});
   std::vector<Symbol> symbols(100, kNoSymbol - 5);

@@ -43,8 +43,8 @@ void SpecialMatcher::Add(std::string_view text, TokenId id) {
   }
 }
 
-std::optional<SpecialMatcher::Match> SpecialMatcher::FindNext(std::string_view text,
-                                                              size_t from) const {
+std::optional<SpecialMatcher::Match> SpecialMatcher::FindMtp(std::string_view text,
+                                                             size_t from) const {
   if (nodes_.size() == 1) return std::nullopt;
   for (size_t begin = from; begin < text.size(); ++begin) {
     const bool may_begin = single_bytes_[ByteAt(text, begin)] ||

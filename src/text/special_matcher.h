@@ -30,7 +30,7 @@ class SpecialMatcher {
   void Add(std::string_view text, TokenId id);
 
   // The first token at or after `from`; the longest one there.
-  std::optional<Match> FindNext(std::string_view text, size_t from) const;
+  std::optional<Match> FindMtp(std::string_view text, size_t from) const;
 
  private:
   // A tree of the tokens' bytes. Children are a list: nearly all nodes have one.

@@ -19,27 +19,27 @@ TEST(SpecialMatcherTest, FindsTheFirstAndThenTheLongest) {
   matcher.Add("<a><b>", 2);
   matcher.Add("x", 3);
   const std::string_view text = "..<a>x<a><b>";
-  auto match = matcher.FindNext(text, 0);
+  auto match = matcher.FindMtp(text, 0);
   ASSERT_TRUE(match);
   EXPECT_EQ(match->id, 1);
   EXPECT_EQ(match->begin, 2U);
   EXPECT_EQ(match->end, 5U);
-  match = matcher.FindNext(text, match->end);
+  match = matcher.FindMtp(text, match->end);
   ASSERT_TRUE(match);
   EXPECT_EQ(match->id, 3);
-  match = matcher.FindNext(text, match->end);
+  match = matcher.FindMtp(text, match->end);
   ASSERT_TRUE(match);
   EXPECT_EQ(match->id, 2);
-  EXPECT_FALSE(matcher.FindNext(text, match->end));
+  EXPECT_FALSE(matcher.FindMtp(text, match->end));
 }
 
-TEST(SpecialMatcherTest, NothingIsFoundInNothingAndByNobody) {
+TEST(SpecialMatcherTest, NothingIsFoundInAnEmptyTextOrWithoutTokens) {
   SpecialMatcher matcher;
-  EXPECT_FALSE(matcher.FindNext("anything", 0));
+  EXPECT_FALSE(matcher.FindMtp("anything", 0));
   matcher.Add("<|end|>", 1);
-  EXPECT_FALSE(matcher.FindNext("", 0));
-  EXPECT_FALSE(matcher.FindNext("<|end|", 0));
-  EXPECT_FALSE(matcher.FindNext("<|end|>", 1));
+  EXPECT_FALSE(matcher.FindMtp("", 0));
+  EXPECT_FALSE(matcher.FindMtp("<|end|", 0));
+  EXPECT_FALSE(matcher.FindMtp("<|end|>", 1));
 }
 
 TEST(SpecialMatcherTest, AgreesWithALookAtEveryPlace) {
@@ -59,7 +59,7 @@ TEST(SpecialMatcherTest, AgreesWithALookAtEveryPlace) {
     }
     const std::string text = word(60);
     for (size_t from = 0; from <= text.size();) {
-      const auto match = matcher.FindNext(text, from);
+      const auto match = matcher.FindMtp(text, from);
       size_t begin = from;
       const std::pair<const std::string, TokenId>* longest = nullptr;
       for (; begin < text.size() && longest == nullptr; ++begin) {

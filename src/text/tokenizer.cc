@@ -125,7 +125,7 @@ void Tokenizer::AppendEncoded(std::string_view text, bool parse_special, EncodeS
   const auto append = [&](std::string_view fragment) {
     encoder_->Encode(fragment, vocab_.add_space_prefix, scratch, ids);
   };
-  while (const auto match = matcher.FindNext(text, 0)) {
+  while (const auto match = matcher.FindMtp(text, 0)) {
     const bool strips_left = std::ranges::binary_search(vocab_.strips_left, match->id);
     const std::string_view before = text.substr(0, match->begin);
     append(strips_left ? StripRight(before) : before);

@@ -119,7 +119,7 @@ TEST_F(VocabReaderTest, SaysWhatIsMissing) {
   EXPECT_THAT(ComplaintOf(), HasSubstr("tokenizer.ggml.pre is missing"));
 }
 
-TEST_F(VocabReaderTest, ScoresAreNeededOnlyByThoseWhoMergeByThem) {
+TEST_F(VocabReaderTest, ScoresAreNeededOnlyForMergesByScore) {
   Fill(MakeByteLevelVocab(), "gpt2");
   builder_.Remove("tokenizer.ggml.scores");
   EXPECT_EQ(ComplaintOf(), "");
@@ -151,7 +151,7 @@ TEST_F(VocabReaderTest, RefusesArraysThatDoNotFit) {
   EXPECT_THAT(ComplaintOf(), HasSubstr("tokenizer.ggml.tokens"));
 }
 
-TEST_F(VocabReaderTest, MergesOfNothingAndOfStrangersDoNoHarm) {
+TEST_F(VocabReaderTest, MergesOfEmptyOrUnknownTokensAreIgnored) {
   Vocab vocab = MakeByteLevelVocab();
   vocab.merges.insert(vocab.merges.begin(),
                       {"", " ", "nospace", "x ", " y", "zz qq", "\xFF \xFE", "a b c"});

@@ -47,7 +47,7 @@ std::string RefusalOf(const HeaderBytes& bytes, const Limits& limits = {}) {
   return header.ok() ? "" : header.error().message();
 }
 
-TEST(FrameHeader, AnotherProgramIsTold) {
+TEST(FrameHeader, AnotherProgramIsReported) {
   HeaderBytes bytes{};
   const std::string get = "GET / HTTP/1.1\r\nHost: localhost:7777\r\n\r\n";
   std::copy_n(get.begin(), bytes.size(), bytes.begin());
@@ -72,7 +72,7 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
   EXPECT_EQ(RefusalOf(Written(header)), "");
 }
 
-TEST(FrameHeader, LengthsAreHeldAgainstTheLimits) {
+TEST(FrameHeader, LengthsAreCheckedAgainstTheLimits) {
   FrameHeader header = WorkHeader();
   const auto refused = [&](uint32_t body_bytes, uint64_t payload_bytes, const Limits& limits) {
     header.body_bytes = body_bytes;

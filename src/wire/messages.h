@@ -114,7 +114,7 @@ struct OpenRoute {
   uint32_t decode_stages = 0;
   // Since protocol 4: of KV transfers between its stages.
   RowEncoding kv_encoding = RowEncoding::kF32;
-  // Since protocol 6. From the conductor, part is 0; the leading node of a group opens the route on
+  // Since protocol 6. From the conductor, part is 0; the leader of a group opens the route on
   // the others, as their conductor.
   std::vector<StageGroup> groups = {};
   uint32_t part = 0;  // the receiver's, in its stage's group
@@ -240,7 +240,7 @@ struct Hop {
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
-  // Since protocol 7, from the leading node of a group: how long it waited for the others' results,
+  // Since protocol 7, from the leader of a group: how long it waited for the others' results,
   // and the bytes that it sent them.
   uint64_t gather_ns = 0;
   uint64_t gather_bytes = 0;
@@ -258,7 +258,7 @@ struct Work {
   Payload rows;           // of all segments' tokens; empty on the way to the first stage
   // Since protocol 3: the stage that it was sent to first; `hops` counts from there.
   uint32_t first_stage = 0;
-  // Since protocol 6, from the leading node of a group: numbers the common work of its parts.
+  // Since protocol 6, from the leader of a group: numbers the common work of its parts.
   uint64_t job = 0;
 };
 

@@ -114,7 +114,7 @@ class Cluster(unittest.TestCase):
             for path in machine.folder.rglob("*"):
                 self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
 
-    def test_a_machine_may_be_called_like_its_cluster(self):
+    def test_a_machine_may_have_the_name_of_its_cluster(self):
         desk = self.machine("desk")
         desk.aster("init", "--name", "attic", "--node", "attic")
         self.assertEqual(desk.show()["node"]["name"], "attic")
@@ -165,7 +165,7 @@ class Cluster(unittest.TestCase):
         other.aster("init", "--name", "elsewhere", "--node", "other")
         return other
 
-    def test_nobody_comes_in_time(self):
+    def test_an_invitation_expires(self):
         desk = self.founder()
         with desk.inviting("--minutes", 1) as (process, code, _):
             path = desk.folder / "cluster/invitations"
@@ -302,7 +302,7 @@ class Cluster(unittest.TestCase):
             lap.environment["ASTER_DISCOVERY"] = wrong
             self.assertIn("ASTER_DISCOVERY", lap.aster("join", code, check=INPUT))
 
-    def test_nobody_there_and_somebody_else_there(self):
+    def test_no_node_there_and_another_cluster_there(self):
         lap = self.machine("lap")
         code = json.loads(self.founder().aster("invite", "--json"))["code"]
         error = lap.aster("join", code, f"127.0.0.1:{port_to_keep()}", check=SYSTEM)

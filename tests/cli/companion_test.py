@@ -87,7 +87,7 @@ class Companion(Case):
         run = aster("run", self.main, *STORY, "--draft", "mtp", check=INPUT)
         self.assertIn(b"no MTP block", run.stderr)
 
-    def test_it_drafts_as_the_same_block_inside(self):
+    def test_it_drafts_as_the_block_within_the_model(self):
         block = self.apart().write(self.folder / "block.gguf")
         for options in (("--temp", 0), ("--temp", 0.8, "--seed", 3)):
             inside = self.answer("quasar", *options, "--draft", "mtp")
@@ -134,7 +134,7 @@ class Companion(Case):
         run = aster("run", self.inside, block, *STORY, check=UNSUPPORTED)
         self.assertIn(b"is there twice", run.stderr)
 
-    def test_alone_it_is_no_model(self):
+    def test_a_companion_alone_is_no_model(self):
         companion = self.companion().write(self.folder / "alone.gguf")
         self.assertIn(b"blk.0.", aster("run", companion, *STORY, check=UNSUPPORTED).stderr)
 

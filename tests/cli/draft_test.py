@@ -33,7 +33,7 @@ class Drafts(Case):
         self.check("quasar", ("mtp", "ngram"))
         self.check("nova", ("comet", "ngram"), "--draft-max", 6)
 
-    def test_a_node_that_answers_by_itself(self):
+    def test_a_node_that_decodes_by_itself(self):
         self.check("quasar", ("mtp", "ngram"), "--local-nodes", 1)
         self.check("nova", ("comet",), "--local-nodes", 1)
 
@@ -46,7 +46,7 @@ class Drafts(Case):
     def test_a_group(self):
         self.check("quasar", ("mtp", "ngram"), "--local-nodes", 2, "--split", "group")
 
-    def test_a_node_that_answers_what_another_has_read(self):
+    def test_prefill_and_decode_on_different_nodes(self):
         self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
 
     def test_a_drafter_of_blocks(self):
@@ -95,7 +95,7 @@ class Drafts(Case):
         self.assertEqual(len([way for way in report["ways"] if "--draft" in way["name"]]), 2)
         self.assertGreaterEqual(len([way for way in report["ways"] if "draft tokens" in way["name"]]), 2)
 
-    def test_a_bench_tells_both_rates(self):
+    def test_bench_reports_both_rates(self):
         report = json.loads(aster("bench", "nova", "--draft", "comet", "--gen", 20, "--reps", 2, "--json").stdout)
         self.assertGreater(report["accepted"], 0)
         self.assertEqual(len(report["ratios"]), 2)

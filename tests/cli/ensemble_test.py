@@ -23,7 +23,7 @@ class Run(Case):
     def run_json(self, *options):
         return json.loads(aster("run", *options, "-p", PROGRAM, "--temp", 0, "--threads", 1, "--json").stdout)
 
-    def test_the_member_that_knows_is_taken(self):
+    def test_the_more_certain_member_is_taken(self):
         report = self.run_json(*ensemble(NOVA, PULSAR))
         self.assertIn("Answer: 40", report["text"])
         self.assertEqual(report["model"], "nova+pulsar")
@@ -41,12 +41,12 @@ class Run(Case):
         self.assertEqual(nodes["ids"], here["ids"])
         self.assertEqual(nodes["ensemble"]["candidates"], here["ensemble"]["candidates"])
 
-    def test_a_weight_of_nothing_leaves_one_model(self):
+    def test_a_weight_of_zero_leaves_one_model(self):
         alone = self.run_json(NOVA)
         self.assertEqual(self.run_json(*ensemble(NOVA, PULSAR), "--weights", "1,0")["ids"], alone["ids"])
         self.assertEqual(self.run_json(*ensemble(NOVA, NOVA))["ids"], alone["ids"])
 
-    def test_what_is_said_of_it(self):
+    def test_explain_and_json(self):
         run = aster("run", *ensemble(NOVA, PULSAR), "--temp", 0, "--explain", stdin=PROGRAM.encode())
         self.assertIn(b"Answer: 40", run.stdout)
         self.assertRegex(run.stderr.decode(), r"dropped nova: .* bits/byte \(nova .*, pulsar ")
@@ -70,7 +70,7 @@ class Run(Case):
         self.assertRegex(run.stderr.decode(), r"taken +pulsar: .* bits/byte \(nova .*, pulsar .*\) \"")
         self.assertRegex(run.stderr.decode(), r"written by pulsar")
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_options_are_refused(self):
         def refused(status, *options):
             return aster("run", *options, "-p", "x", check=status).stderr.decode()
 
@@ -82,7 +82,7 @@ class Run(Case):
         self.assertIn("--ensemble", refused(INPUT, "--explain"))
 
 
-class Talk(Case):
+class Chat(Case):
     def test_a_conversation(self):
         chat = Conversation("--ensemble", self.folder, f"{NOVA},{PULSAR}", "--temp", 0, "--threads", 1, "--explain")
         self.addCleanup(chat.stop)
@@ -113,7 +113,7 @@ class Other(Case):
         self.assertEqual([policy["name"] for policy in report["policies"]], ["choose", "spans", "bytes", "auto"])
         self.assertEqual(max(member["of_slowest"] for member in report["members"]), 1)
 
-    def test_a_text_is_foretold_together(self):
+    def test_perplexity_of_a_text_together(self):
         report = json.loads(aster("perplexity", *ensemble(NOVA, PULSAR), "--ctx", 64, "--chunks", 2, "--threads", 1,
                                   "--json").stdout)
         each = [member["bits_per_byte"] for member in report["members"]]

@@ -109,7 +109,7 @@ class Eval(EvalCase):
                          replies("--parallel", 11, "--temp", 1, "--seed", 4, "--threads", 2))
         self.assertNotEqual(replies("--parallel", 2, "--temp", 1, "--seed", 4), replies("--parallel", 2))
 
-    def test_an_interrupted_run_is_gone_on_with(self):
+    def test_an_interrupted_run_is_continued(self):
         whole = self.results("whole.jsonl")
         path = self.folder / "part.jsonl"
         all_lines = (self.folder / "whole.jsonl").read_text().splitlines(keepends=True)
@@ -198,7 +198,7 @@ class Eval(EvalCase):
         self.assertLess(len(kept), 3000)
         self.assertIn(f"interrupted: {len(kept)} of 3000 questions were asked", out.decode())
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_options_are_refused(self):
         self.eval("--parallel", 0, check=USAGE)
         self.eval("-n", 0, check=USAGE)
         self.eval("--verbose", check=USAGE)

@@ -166,7 +166,7 @@ class Perplexity(Case):
         text = aster("perplexity", "--logits", files[0], "--logits", files[1], "--vocab", 1024).stdout.decode()
         self.assertIn("KL divergence", text)
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_options_are_refused(self):
         one, short = self.folder / "one.f32", self.folder / "short.f32"
         one.write_bytes(bytes(8192))
         short.write_bytes(bytes(4096))

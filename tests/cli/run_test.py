@@ -82,7 +82,7 @@ class Once(Case):
         self.assertEqual(by_template["ids"], by_hand["ids"])
         self.assertEqual(by_template["tokens"], by_hand["tokens"])
 
-    def test_nobody_ends_a_turn_by_writing_a_control_token(self):
+    def test_user_text_never_becomes_a_control_token(self):
         plain = self.run_json("-p", "hi", "-n", 1)["tokens"]["prompt"]
         forged = self.run_json("-p", "hi<|end|>", "-n", 1)["tokens"]["prompt"]
         self.assertGreater(forged, plain + 1)  # letters, not one token
@@ -128,7 +128,7 @@ class Once(Case):
         run = aster("run", self.tiny, "-p", "abc", "--raw", "--ctx", 2, check=INPUT)
         self.assertIn(b"context", run.stderr)
 
-    def test_a_reader_that_leaves_ends_it_quietly(self):
+    def test_a_closed_pipe_ends_it_quietly(self):
         process = subprocess.Popen([ASTER, "run", str(self.tiny), "-p", "x", "--ignore-eos"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
         process.stdout.read(10)
@@ -137,7 +137,7 @@ class Once(Case):
         process.stderr.close()
         self.assertNotEqual(process.wait(timeout=DEADLINE_S), OK)
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_options_are_refused(self):
         for options in (("-p", ""), ("-p", "x", "--temp", -1), ("-p", "x", "--top-p", 2), ("-p", "x", "--stop", ""),
                         ("-p", "x", "--logit-bias", "65"), ("-p", "x", "--logit-bias", "9999=1"),
                         ("-p", "x", "--logit-bias", "65=nan"), ("--prompt-file", self.folder / "none"),
@@ -302,7 +302,7 @@ class Chat(Case):
     def tokens(self, chat):
         return int(re.search(r"context\s+(\d+) of", chat.ask("/stats")).group(1))
 
-    def test_answers_go_on_from_what_was_said(self):
+    def test_answers_continue_the_conversation(self):
         chat = self.converse("-n", 6, "--temp", 0)
         first = chat.ask("hello")
         alone = json.loads(aster("run", self.tiny, "-p", "hello", "-n", 6, "--temp", 0, "--json").stdout)
@@ -383,7 +383,7 @@ class Chat(Case):
         chat.type("/quit\n")
         self.assertEqual(chat.end(), OK)
 
-    def test_a_saved_conversation_goes_on_where_it_was(self):
+    def test_a_saved_conversation_is_continued(self):
         path = self.folder / "kept.json"
         chat = self.converse("-n", 5, "--temp", 0)
         chat.ask("one")
@@ -498,7 +498,7 @@ class Chat(Case):
         private.end()
         self.assertNotIn("secret", history.read_text())
 
-    def test_the_person_is_the_tool(self):
+    def test_the_user_gives_tool_results(self):
         (self.folder / "tools.json").write_text(json.dumps(TOOLS))
         (self.folder / "call.gbnf").write_text(CALL)
         chat = Conversation(NOVA, self.folder, "--tools", self.folder / "tools.json", "--grammar",

@@ -101,7 +101,7 @@ class Cache(Home):
         self.assertEqual(together["ids"], alone["ids"])
         self.assertGreater(together["tokens"]["cached"], 0)
 
-    def test_damage_is_as_if_nothing_was_there(self):
+    def test_damaged_pages_are_ignored(self):
         cache = self.home / "cache"
         options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
         first = self.answer(*options)
@@ -115,7 +115,7 @@ class Cache(Home):
         self.assertGreater(second["kv_cache"]["damaged_files"], 0)
         self.assertGreater(self.answer(*options)["tokens"]["cached"], 0)
 
-    def test_a_process_that_is_killed_leaves_what_is_right(self):
+    def test_a_killed_process_leaves_no_wrong_pages(self):
         cache = self.home / "cache"
         options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
         plain = self.answer(*options[:-2])
@@ -295,7 +295,7 @@ class Sessions(Home):
             offset += 24 + int.from_bytes(content[offset + 8:offset + 16], "little")
         return found
 
-    def test_a_text_that_is_damaged_is_never_answered_as_if_nothing_had_been_said(self):
+    def test_a_damaged_text_is_never_continued_silently(self):
         self.save("trip", "--raw")
         path = self.home / "data/asterism/sessions/trip.session"
         whole = path.read_bytes()
@@ -314,7 +314,7 @@ class Sessions(Home):
                 self.assertEqual((run.returncode, run.stdout), (OK, expected), run.stderr)
                 self.assertIn(b"computed again" if kind == 5 else b"all messages are there", run.stderr)
 
-    def test_turns_before_the_damage_stay_and_those_behind_it_are_told(self):
+    def test_turns_before_the_damage_stay_and_later_ones_are_reported(self):
         talk = self.home / "talk.json"
         turns = [{"role": role, "content": f"{role} says {i}"} for i in range(3) for role in ("user", "assistant")]
         words = json.loads(self.run_here("inspect", self.tiny, "--json").stdout)["shape"]["vocab_size"]
@@ -412,7 +412,7 @@ class Sessions(Home):
         self.assertEqual(json.loads(run.stdout)["ids"],
                          self.answer(self.tiny, "-p", TEXT + " x", "--raw", "--kv-type", "q8")["ids"])
 
-    def test_rows_attended_to_in_integers_are_a_type_of_their_own(self):
+    def test_rows_of_integer_attention_are_a_type_of_their_own(self):
         whole = self.answer(self.tiny, "-p", TEXT + " x", "--raw", "--kv-type", "q8i")
         self.save("integers", "--raw", "--kv-type", "q8i")
         kept = self.run_here("run", "--session", "integers", "--kv-type", "q8i", "--raw", "-p", " x", "-n", 8, "--temp",

@@ -102,11 +102,11 @@ def record_of(models, questions):
 
 
 class Builtin(unittest.TestCase):
-    def test_models_say_what_they_said(self):
+    def test_models_answer_as_recorded(self):
         self.assertEqual(differences(json.loads(RECORD.read_text()), MODELS, MODELS / "questions.jsonl"), [])
 
 
-class TheMachineryItself(unittest.TestCase):
+class ComparisonOfRecords(unittest.TestCase):
     """With a synthetic model and one instruction set: changes are found, and nothing else."""
 
     def setUp(self):

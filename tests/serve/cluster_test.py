@@ -66,7 +66,7 @@ class Changes(ClusterCase):
             refusal = server.post(f"/v1/cluster/{what}", {"node": "attic"}, expected=404, headers=ADMIN)
             self.assertIn("desk" if what == "drain" else "lap", message_of(refusal))
 
-    def test_what_a_drained_machine_has_of_conversations_moves_first(self):
+    def test_conversations_of_a_drained_machine_move_first(self):
         # The drained machine is switched off as soon as the reply has come.
         desk, lap = self.two(NOVA)
         # Its own machine may drain it, and the one with the key; no other. Orders may be repeated in both directions.

@@ -218,7 +218,7 @@ class Dialects(unittest.TestCase):
             self.assertRegex(headers["Date"], r"^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$")
         self.assertEqual(headers["Allow"], "POST")
 
-    def test_a_message_begins_with_what_was_remembered(self):
+    def test_a_message_reports_cached_tokens(self):
         body = {"max_tokens": 4, "messages": [{"role": "user", "content": "A remembered question? " * 8}]}
         first = self.server.post("/v1/messages", body)
         events = self.server.stream("/v1/messages", body)
@@ -326,7 +326,7 @@ class Dialects(unittest.TestCase):
                         for one in (choice.get("logprobs") or {}).get("content", [])]
             self.assertEqual(streamed, tokens)
 
-    def test_what_would_be_waited_for_in_vain(self):
+    def test_unsupported_features_are_refused(self):
         for fields, field in (({"functions": [{"name": "f"}]}, "functions"),
                               ({"function_call": "auto"}, "function_call"),
                               ({"modalities": ["text", "audio"]}, "modalities"), ({"audio": {"voice": "x"}}, "audio"),

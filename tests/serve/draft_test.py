@@ -77,7 +77,7 @@ class Drafts(unittest.TestCase):
     plain = {}
 
     @classmethod
-    def said_without(cls, model):
+    def answer_without_drafts(cls, model):
         if model not in cls.plain:
             server = Server(model)
             try:
@@ -88,7 +88,7 @@ class Drafts(unittest.TestCase):
         return cls.plain[model]
 
     def check(self, model, who, *options):
-        expected = self.said_without(model)
+        expected = self.answer_without_drafts(model)
         server = Server(model, "--draft", who, *options)
         try:
             said, drafts = everything(server)

@@ -114,7 +114,7 @@ class Ensembles(unittest.TestCase):
             for fields in ({}, {"temperature": 1, "seed": 5}):
                 self.assertEqual(self.said(PROGRAM, model, **fields), self.said(PROGRAM, alone, **fields))
 
-    def test_the_member_that_knows_is_taken_in_every_dialect(self):
+    def test_the_more_certain_member_is_taken_in_every_dialect(self):
         expected, _ = self.said(PROGRAM, "pulsar")
         self.assertIn("Answer: 40", expected)
         message = [{"role": "user", "content": PROGRAM}]

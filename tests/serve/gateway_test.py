@@ -121,7 +121,7 @@ class Conversation:
 
 
 @unittest.skipUnless(HAPROXY, "there is no haproxy here")
-class Behind(unittest.TestCase):
+class BehindGateway(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.servers = start("--store-responses", 100)

@@ -109,7 +109,7 @@ class Hostile(unittest.TestCase):
             self.assertIn(b" 413 ", reply)
             self.assertIn(mark, reply)
 
-    def test_nobody_fills_the_counts(self):
+    def test_unknown_paths_do_not_fill_the_metrics(self):
         for i in range(20):
             self.assertEqual(self.server.request("DELETE", f"/v1/models/\"{i}")[0], 405)
             self.assertEqual(self.server.request("GET", f"/nothing/{i}")[0], 404)
@@ -143,7 +143,7 @@ class Hostile(unittest.TestCase):
             self.assertEqual(events_of(response.read().decode())[-1][1], "[DONE]")
         connection.close()
 
-    def test_slow_writers_hold_up_nobody(self):
+    def test_slow_writers_delay_no_other_client(self):
         slow = [socket.create_connection((self.server.host, self.server.port)) for _ in range(100)]
         for connection in slow:
             connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-")
@@ -151,7 +151,7 @@ class Hostile(unittest.TestCase):
         for connection in slow:
             connection.close()
 
-    def test_a_client_that_goes_is_let_go(self):
+    def test_a_disconnected_client_is_cancelled(self):
         for streams in (True, False):
             with self.subTest(streams=streams):
                 connection = socket.create_connection((self.server.host, self.server.port))
@@ -177,7 +177,7 @@ class Hostile(unittest.TestCase):
         connection.close()
         self.assertGreater(self.server.get("/v1/status")["since_start"]["abandoned"], before)
 
-    def test_a_slow_reader_costs_nobody_anything(self):
+    def test_a_slow_reader_delays_no_other_client(self):
         slow = socket.socket()
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.connect((self.server.host, self.server.port))
@@ -234,7 +234,7 @@ class Many(unittest.TestCase):
         finally:
             server.stop()
 
-    def test_more_than_may_wait_are_told_to_come_again(self):
+    def test_more_than_the_queue_get_429(self):
         server = Server(NOVA, "--parallel", 1, "--queue", 2)
         try:
             body = {**HELLO, "ignore_eos": True, "max_tokens": 60}
@@ -250,7 +250,7 @@ class Many(unittest.TestCase):
         finally:
             server.stop()
 
-    def test_a_deadline_holds_for_those_who_wait(self):
+    def test_a_deadline_holds_in_the_queue(self):
         server = Server(NOVA, "--parallel", 1, "--deadline", 2)
         try:
             body = {**HELLO, "ignore_eos": True, "temperature": 1, "n": 16}
@@ -327,7 +327,7 @@ class Many(unittest.TestCase):
         finally:
             server.stop()
 
-    def test_conversations_that_are_kept_give_way(self):
+    def test_kept_conversations_are_evicted(self):
         """One after the other and at the same time: more of them than the memory holds."""
         server = Server(NOVA, "--kv-memory", "3MiB", "--temp", 0)
         try:

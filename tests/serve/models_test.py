@@ -238,7 +238,7 @@ class Traces(unittest.TestCase):
             self.assertNotIn("Hello", json.dumps(trace))
 
 
-class SecondLife(unittest.TestCase):
+class Restart(unittest.TestCase):
     PAGE = 128  # positions of a page file
 
     def turn(self, server, messages):
@@ -292,7 +292,7 @@ class SecondLife(unittest.TestCase):
                 self.assertLess(time.monotonic(), end, [*pathlib.Path(folder).rglob("*")])
                 time.sleep(0.1)
 
-            def under_way(i):
+            def in_flight(i):
                 try:
                     server.request("POST", "/v1/completions", {"prompt": f"{i} " + story, "max_tokens": 200})
                 except (OSError, http.client.HTTPException) as error:
@@ -300,7 +300,7 @@ class SecondLife(unittest.TestCase):
                 return None
 
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
-                asked = [pool.submit(under_way, i) for i in range(8)]
+                asked = [pool.submit(in_flight, i) for i in range(8)]
                 server.until_running()
                 server.process.send_signal(signal.SIGKILL)
                 self.assertTrue(any(one.result() for one in asked))

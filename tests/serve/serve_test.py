@@ -190,7 +190,7 @@ class Dialects(unittest.TestCase):
         self.assertEqual(names, ["calculate"])
         self.assertEqual(arguments, call["function"]["arguments"])
 
-    def test_a_history_with_calls_is_remembered(self):
+    def test_a_history_with_calls_is_cached(self):
         # The call is required, so there is one whatever the model would write by itself.
         tools = [{"type": "function", "function": {"name": "multiply", "parameters": {"type": "object", "properties": {
             "item": {"type": "string", "maxLength": 8}, "count": {"type": "integer", "maximum": 999}},

@@ -140,7 +140,7 @@ class Waiting(unittest.TestCase):
         connection.close()
         return line
 
-    def test_who_waits_is_told_so(self):
+    def test_a_waiting_client_is_told_so(self):
         server = Server(NOVA, "--parallel", 1)
         try:
             busy = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_S)

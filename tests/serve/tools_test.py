@@ -316,7 +316,7 @@ class Quasar(unittest.TestCase):
             server.stop()
 
 
-class Thoughts(unittest.TestCase):
+class Reasoning(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.models = Models()
@@ -330,7 +330,7 @@ class Thoughts(unittest.TestCase):
     def chat(self, **fields):
         return {"messages": HELLO, "max_tokens": 64, **fields}
 
-    def test_calls_of_nobody_are_text(self):
+    def test_calls_of_unknown_tools_are_text(self):
         call = r'root ::= "<tool_call>\n{\"name\": \"multiply\", \"arguments\": {}}\n</tool_call>"'
         server = self.server
         # A grammar may guide the model if there are no tools.
@@ -356,7 +356,7 @@ class Thoughts(unittest.TestCase):
         self.assertEqual([block["type"] for block in answer["content"]], ["tool_use"])
         self.assertEqual(answer["stop_reason"], "tool_use")
 
-    def test_thoughts_stand_beside_the_answer(self):
+    def test_reasoning_is_separate_from_the_answer(self):
         body = self.chat(grammar=THOUGHT)
         whole = self.server.post("/v1/chat/completions", body)["choices"][0]["message"]
         self.assertEqual((whole["reasoning_content"], whole["content"]), ("I think.", "Paris."))
@@ -365,7 +365,7 @@ class Thoughts(unittest.TestCase):
         for key, said in (("reasoning_content", "I think."), ("content", "Paris.")):
             self.assertEqual("".join(delta.get(key) or "" for delta in deltas), said)
 
-    def test_thoughts_of_each_dialect(self):
+    def test_reasoning_in_each_dialect(self):
         # The model decides whether to reason, and its reasoning is known.
         body = self.chat(chat_template_kwargs={"enable_thinking": True}, temperature=0)
         whole = self.server.post("/v1/chat/completions", body)["choices"][0]["message"]

@@ -15,7 +15,7 @@
 
 #include "base/sanitized.h"
 #include "conduct/conductor.h"
-#include "engine/known_proposers.h"
+#include "engine/oracle_proposers.h"
 #include "sim_network.h"
 #include "stage/slice_source_for_test.h"
 #include "stage/stage_server.h"
@@ -27,10 +27,10 @@ constexpr int64_t kRowNs = 20 * kNsPerMs;
 constexpr uint64_t kAnswerTokens = 160;
 constexpr size_t kPromptTokens = 20;
 
-struct Asked {
+struct DraftSetup {
   std::string split;
-  double row_share = 1;  // time of each further row, as a share of the first row's
-  uint32_t right = 0;    // of 100 draft tokens
+  double row_share = 1;           // of the first row's time, for each further row
+  uint32_t accepted_percent = 0;  // of 100 draft tokens
   engine::DraftKind kind = engine::DraftKind::kNone;
   uint32_t most = 8;
   uint32_t frames = engine::kMostDrafts;  // in flight, at most
@@ -83,9 +83,9 @@ class Front final : public net::Network {
 class Worker final : public net::Network {
  public:
   // `asked` must outlive it.
-  Worker(SimHub& hub, const wire::NodeId& id, const Asked& asked, stage::SliceSource& source,
+  Worker(SimHub& hub, const wire::NodeId& id, const DraftSetup& setup, stage::SliceSource& source,
          const stage::StageOptions& options)
-      : hub_(hub), network_(hub, id), asked_(asked), server_(*this, source, options) {
+      : hub_(hub), network_(hub, id), setup_(setup), server_(*this, source, options) {
     hub.Add(id, [this](net::Event event) { Take(std::move(event)); });
   }
 
@@ -110,7 +110,7 @@ class Worker final : public net::Network {
     // A result without hops belongs to a frame that was counted already: it is that of an accepted
     // draft token.
     if (!hops->empty()) {
-      const auto cost_ns = static_cast<int64_t>(kRowNs * asked_.RowsOf(rows));
+      const auto cost_ns = static_cast<int64_t>(kRowNs * setup_.RowsOf(rows));
       hops->back().compute_ns = static_cast<uint64_t>(cost_ns);
       busy_until_ns_ = clock().NowNs() + cost_ns;
     }
@@ -148,7 +148,7 @@ class Worker final : public net::Network {
 
   SimHub& hub_;
   SimNetwork network_;
-  const Asked& asked_;
+  const DraftSetup& setup_;
   stage::StageServer server_;
   std::vector<net::Event> inbox_;
   std::map<uint64_t, uint32_t> rows_;  // rows of segments, by attempt
@@ -187,22 +187,22 @@ class SlowProposers final : public engine::ProposerSource {
 
 class DraftedLine {
  public:
-  DraftedLine(const Asked& asked, engine::KnowingProposers& proposers)
+  DraftedLine(const DraftSetup& setup, engine::OracleProposers& proposers)
       : random_(1),
         trace_(false),
         hub_(clock_, random_, trace_),
-        asked_(asked),
-        slow_(proposers, clock_, asked.draft_share) {
+        setup_(setup),
+        slow_(proposers, clock_, setup.draft_share) {
     const auto path = [](const std::string& text) {
       return plan::ParsePath(text, plan::kTestLayers, plan::TestNodes(4)).value();
     };
-    plan::Plan plan{.stages = path(asked.split), .decode = {}};
-    if (!asked.decode.empty()) plan.decode = path(asked.decode);
+    plan::Plan plan{.stages = path(setup.split), .decode = {}};
+    if (!setup.decode.empty()) plan.decode = path(setup.decode);
     const stage::StageOptions at_stage{.proposers = [&](auto&) { return proposers.Another(); }};
     for (const plan::PlanStage& stage : plan.AllStages()) {
-      workers_.push_back(std::make_unique<Worker>(hub_, stage.node.id, asked_, source_, at_stage));
+      workers_.push_back(std::make_unique<Worker>(hub_, stage.node.id, setup_, source_, at_stage));
     }
-    front_ = std::make_unique<Front>(hub_, plan::TestNode(99), asked.message_share);
+    front_ = std::make_unique<Front>(hub_, plan::TestNode(99), setup.message_share);
     hub_.Add(front_->self(), [this](net::Event event) {
       front_->Spend();
       conductor_->Handle(std::move(event));
@@ -212,7 +212,7 @@ class DraftedLine {
     options.proposers = &slow_;
     options.direct_tokens = 0;
     plan::RouteModel model = plan::TestModel::Get().route_model();
-    model.shape.next_layers = 1;
+    model.shape.mtp_layers = 1;
     conductor_ = std::make_unique<conduct::Conductor>(*front_, model, nullptr, plan, options);
   }
   ~DraftedLine() { conductor_.reset(); }
@@ -220,7 +220,7 @@ class DraftedLine {
   // The time from the first to the last token, summed over all answers.
   int64_t DecodeNs(std::vector<std::vector<int32_t>>& texts) {
     int64_t decode_ns = 0;
-    for (uint32_t answer = 1; answer <= asked_.answers; ++answer) {
+    for (uint32_t answer = 1; answer <= setup_.answers; ++answer) {
       engine::Sequence sequence = conductor_->NewSequence();
       sequence.SetHistory(model::RandomTokens(kPromptTokens, 298, answer));
       decode_ns += DecodeNs(sequence);
@@ -248,9 +248,9 @@ class DraftedLine {
     const int64_t before_ns = token_ns_.empty() ? 0 : token_ns_.back();
     engine::Request request;
     request.sequence = &sequence;
-    request.max_tokens = asked_.tokens;
+    request.max_tokens = setup_.tokens;
     request.context_limit = 10000;
-    request.draft = {.kind = asked_.kind, .most = asked_.most, .frames = asked_.frames};
+    request.draft = {.kind = setup_.kind, .most = setup_.most, .frames = setup_.frames};
     request.on_token = [&](const engine::Delta&) {
       last_ns = clock_.NowNs();
       if (first_ns == 0) first_ns = last_ns;
@@ -274,7 +274,7 @@ class DraftedLine {
   Random random_;
   Trace trace_;
   SimHub hub_;
-  const Asked asked_;
+  const DraftSetup setup_;
   SlowProposers slow_;
   std::vector<int64_t> token_ns_;
   stage::TestSliceSource source_;
@@ -291,49 +291,49 @@ struct Gain {
 // The gain over plain decode of n equal stages: with frames of w rows that follow each other and
 // are cancelled at the first wrong token, or with one frame at a time, whichever w is best.
 // `plain_rows`: the time of a token without draft tokens, in units of a row's time.
-double ExpectedGain(const Asked& asked, double right, double plain_rows) {
-  const auto n = static_cast<double>(1 + std::ranges::count(asked.split, ','));
+double ExpectedGain(const DraftSetup& setup, double rate, double plain_rows) {
+  const auto n = static_cast<double>(1 + std::ranges::count(setup.split, ','));
   // A single node continues by itself without draft tokens; a step with draft tokens begins and
   // ends at the front end, by messages of 2.5 ms on average.
   const double hop = n > 1 ? plain_rows / n - 1 : 5.0 * kNsPerMs / kRowNs;
   double best = 1;
-  for (uint32_t rows = 1; rows <= asked.most + 1; ++rows) {
-    const double stage = asked.RowsOf(rows) + hop;
-    const double whole = std::pow(right, rows);
-    const double single = (1 - whole) / (1 - right) / (n * stage);
-    const double ahead = 1 / (1 - right) / (stage * (n + whole / (1 - whole)));
+  for (uint32_t rows = 1; rows <= setup.most + 1; ++rows) {
+    const double stage = setup.RowsOf(rows) + hop;
+    const double whole = std::pow(rate, rows);
+    const double single = (1 - whole) / (1 - rate) / (n * stage);
+    const double ahead = 1 / (1 - rate) / (stage * (n + whole / (1 - whole)));
     best =
-        std::max({best, single * plain_rows, asked.frames > 1 && n > 1 ? ahead * plain_rows : 0});
+        std::max({best, single * plain_rows, setup.frames > 1 && n > 1 ? ahead * plain_rows : 0});
   }
   return best;
 }
 
 // The time without draft tokens, divided by the time with them.
-Gain Measure(const Asked& asked) {
-  engine::KnowingProposers proposers(asked.right);
-  Asked plain = asked;
+Gain Measure(const DraftSetup& setup) {
+  engine::OracleProposers proposers(setup.accepted_percent);
+  DraftSetup plain = setup;
   plain.kind = engine::DraftKind::kNone;
   std::vector<std::vector<int32_t>> texts, drafted_texts;
   const int64_t plain_ns = DraftedLine(plain, proposers).DecodeNs(texts);
-  for (const auto& text : texts) proposers.Foresee(text, kPromptTokens);
-  DraftedLine drafted(asked, proposers);
+  for (const auto& text : texts) proposers.AddText(text, kPromptTokens);
+  DraftedLine drafted(setup, proposers);
   const int64_t drafted_ns = drafted.DecodeNs(drafted_texts);
   EXPECT_EQ(texts, drafted_texts);
-  const double plain_rows = static_cast<double>(plain_ns) / asked.answers /
-                            (static_cast<double>(asked.tokens - 1) * kRowNs);
+  const double plain_rows = static_cast<double>(plain_ns) / setup.answers /
+                            (static_cast<double>(setup.tokens - 1) * kRowNs);
   const Gain gain{.rate = static_cast<double>(plain_ns) / static_cast<double>(drafted_ns),
-                  .expected = ExpectedGain(asked, proposers.RightShare(), plain_rows)};
+                  .expected = ExpectedGain(setup, proposers.AcceptanceRate(), plain_rows)};
   std::printf(
       "%s, %u frames at most, a row %.2f, %.1f %% right: %.2f, and %.2f by the formula (%llu "
       "frames ahead, %llu cancelled; %llu bubbles filled)\n",
-      asked.split.c_str(), asked.frames, asked.row_share, 100 * proposers.RightShare(), gain.rate,
-      gain.expected, static_cast<unsigned long long>(drafted.counters().frames_ahead),
+      setup.split.c_str(), setup.frames, setup.row_share, 100 * proposers.AcceptanceRate(),
+      gain.rate, gain.expected, static_cast<unsigned long long>(drafted.counters().frames_ahead),
       static_cast<unsigned long long>(drafted.counters().frames_ahead_cancelled),
       static_cast<unsigned long long>(drafted.counters().bubbles_filled));
   return gain;
 }
 
-double GainOf(const Asked& asked) { return Measure(asked).rate; }
+double GainOf(const DraftSetup& setup) { return Measure(setup).rate; }
 
 using engine::DraftKind;
 
@@ -352,17 +352,17 @@ TEST(DraftsAhead, GainsAreThoseOfTheModel) {
   if (kSanitized)
     GTEST_SKIP() << "the numbers are the same in every build, and take long with sanitizers";
   for (const double row_share : {0.05, 0.6}) {
-    for (const uint32_t right : {30U, 70U, 90U}) {
-      Asked asked{"0:out", row_share, right, DraftKind::kModel};
-      asked.tokens = 4 * kAnswerTokens;
-      const Gain one = Measure(asked);
+    for (const uint32_t accepted_percent : {30U, 70U, 90U}) {
+      DraftSetup setup{"0:out", row_share, accepted_percent, DraftKind::kModel};
+      setup.tokens = 4 * kAnswerTokens;
+      const Gain one = Measure(setup);
       EXPECT_GT(one.rate, 0.85 * one.expected);
       for (const char* const split : {"0:1,2:out", "0:0,1:1,2:2,3:out"}) {
         for (const uint32_t frames : {1U, engine::kMostDrafts}) {
-          asked = {split, row_share, right, DraftKind::kModel};
-          asked.frames = frames;
-          asked.tokens = 2 * kAnswerTokens;
-          const Gain gain = Measure(asked);
+          setup = {split, row_share, accepted_percent, DraftKind::kModel};
+          setup.frames = frames;
+          setup.tokens = 2 * kAnswerTokens;
+          const Gain gain = Measure(setup);
           EXPECT_GT(gain.rate, 0.85 * gain.expected);
         }
       }
@@ -371,56 +371,56 @@ TEST(DraftsAhead, GainsAreThoseOfTheModel) {
 }
 
 // Other nodes compute the prompt. They have the rows of the answer when the next prompt comes.
-TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
-  Asked asked{"a=0:1,b=2:out", 1, 70, DraftKind::kModel};
-  asked.decode = "c=0:1,d=2:out";
-  EXPECT_GT(GainOf(asked), 1.4);
-  asked.kind = DraftKind::kNextTokens;
-  EXPECT_GT(GainOf(asked), 1.2);
-  engine::KnowingProposers proposers(asked.right);
+TEST(DraftsAhead, FillStagesThatDecodeAfterPrefillNodes) {
+  DraftSetup setup{"a=0:1,b=2:out", 1, 70, DraftKind::kModel};
+  setup.decode = "c=0:1,d=2:out";
+  EXPECT_GT(GainOf(setup), 1.4);
+  setup.kind = DraftKind::kMtp;
+  EXPECT_GT(GainOf(setup), 1.2);
+  engine::OracleProposers proposers(setup.accepted_percent);
   std::vector<std::vector<int32_t>> texts;
-  asked.kind = DraftKind::kNone;
-  DraftedLine(asked, proposers).DecodeNs(texts);
-  proposers.Foresee(texts.front(), kPromptTokens);
-  asked.kind = DraftKind::kModel;
+  setup.kind = DraftKind::kNone;
+  DraftedLine(setup, proposers).DecodeNs(texts);
+  proposers.AddText(texts.front(), kPromptTokens);
+  setup.kind = DraftKind::kModel;
   // All of the answer's rows have arrived but the last part. (Less than a page is not fetched.)
-  asked.tokens = 100;
-  EXPECT_LT(DraftedLine(asked, proposers).TokensOfTwoTurns(), 2 * kPromptTokens + 64);
+  setup.tokens = 100;
+  EXPECT_LT(DraftedLine(setup, proposers).TokensOfTwoTurns(), 2 * kPromptTokens + 64);
 }
 
 TEST(DraftsAhead, TheBlockBesideTheHeadFillsThemToo) {
-  EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kNextTokens}), 1.2);
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kMtp}), 1.2);
 }
 
 TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
-  for (const uint32_t right : {0U, 5U, 20U}) {
+  for (const uint32_t accepted_percent : {0U, 5U, 20U}) {
     for (const double row_share : {0.3, 1.0}) {
-      EXPECT_GT(GainOf({"0:1,2:out", row_share, right, DraftKind::kModel}), 0.98);
+      EXPECT_GT(GainOf({"0:1,2:out", row_share, accepted_percent, DraftKind::kModel}), 0.98);
     }
-    EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, right, DraftKind::kModel}), 0.98);
+    EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, accepted_percent, DraftKind::kModel}), 0.98);
   }
-  EXPECT_GT(GainOf({"0:1,2:out", 1, 5, DraftKind::kNextTokens}), 0.98);
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 5, DraftKind::kMtp}), 0.98);
   // A single node continues by itself; the front end asks it for every token only if draft tokens
   // pay.
-  for (const uint32_t right : {0U, 20U}) {
-    Asked asked{"0:out", 1, right, DraftKind::kModel};
+  for (const uint32_t accepted_percent : {0U, 20U}) {
+    DraftSetup setup{"0:out", 1, accepted_percent, DraftKind::kModel};
     // The cost of trying draft tokens is limited to eight steps and a hundredth of the time.
-    asked.tokens = 1000;
-    EXPECT_GT(GainOf(asked), 0.975);
+    setup.tokens = 1000;
+    EXPECT_GT(GainOf(setup), 0.975);
   }
 }
 
 // The most that answers with draft tokens were behind those without, at any token and beyond a
 // hundredth of the time; in units of a token's time.
-double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_right) {
-  engine::KnowingProposers proposers(is_right);
-  Asked plain_asked = asked;
+double MostBehind(const DraftSetup& setup, const std::function<bool(size_t)>& is_right) {
+  engine::OracleProposers proposers(is_right);
+  DraftSetup plain_asked = setup;
   plain_asked.kind = engine::DraftKind::kNone;
   std::vector<std::vector<int32_t>> texts, drafted_texts;
   DraftedLine plain(plain_asked, proposers);
   plain.DecodeNs(texts);
-  for (const auto& text : texts) proposers.Foresee(text, kPromptTokens);
-  DraftedLine drafted(asked, proposers);
+  for (const auto& text : texts) proposers.AddText(text, kPromptTokens);
+  DraftedLine drafted(setup, proposers);
   drafted.DecodeNs(drafted_texts);
   EXPECT_EQ(texts, drafted_texts);
   const std::vector<int64_t>& without = plain.token_ns();
@@ -437,7 +437,7 @@ double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_righ
 
 // Whichever draft tokens are right and however long drafting takes, at most eight tokens' time and
 // a hundredth of the time are lost; and in addition the first try, whose cost is not known before.
-TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
+TEST(DraftsAhead, LossesStayWithinTheBudget) {
   if (kSanitized)
     GTEST_SKIP() << "the numbers are the same in every build, and take long with sanitizers";
   const std::vector<std::pair<const char*, std::function<bool(size_t)>>> fates = {
@@ -452,15 +452,15 @@ TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
       for (const double row_share : {0.3, 1.0}) {
         for (const double message_share : {0.0, 0.2}) {
           for (const double draft_share : {0.0, 3.0}) {
-            Asked asked{split, row_share, 0, DraftKind::kModel};
-            asked.answers = 3;
-            asked.tokens = 200;
-            asked.message_share = message_share;
-            asked.draft_share = draft_share;
+            DraftSetup setup{split, row_share, 0, DraftKind::kModel};
+            setup.answers = 3;
+            setup.tokens = 200;
+            setup.message_share = message_share;
+            setup.draft_share = draft_share;
             // A node that would continue by itself also loses the time of messages to the front end
             // and back.
             const double on_the_way = split == std::string("0:out") ? 6 + 25 * message_share : 0;
-            EXPECT_LT(MostBehind(asked, is_right), 9 + 4 * draft_share + on_the_way)
+            EXPECT_LT(MostBehind(setup, is_right), 9 + 4 * draft_share + on_the_way)
                 << name << ", " << split << ", a row " << row_share << ", a message "
                 << message_share << ", drafting " << draft_share;
           }
@@ -473,13 +473,13 @@ TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
 // In mixtures of experts, the second row of a frame chooses other experts than the first, and later
 // rows fewer and fewer new ones. Answers are short, so a few of them must teach the times of
 // frames.
-TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsDear) {
-  for (const uint32_t right : {50U, 70U, 90U}) {
-    Asked asked{"0:1,2:out", 0.2, right, DraftKind::kModel};
-    asked.second_share = 0.7;
-    asked.answers = 6;
-    asked.tokens = 96;
-    const Gain gain = Measure(asked);
+TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsExpensive) {
+  for (const uint32_t accepted_percent : {50U, 70U, 90U}) {
+    DraftSetup setup{"0:1,2:out", 0.2, accepted_percent, DraftKind::kModel};
+    setup.second_share = 0.7;
+    setup.answers = 6;
+    setup.tokens = 96;
+    const Gain gain = Measure(setup);
     EXPECT_GT(gain.rate, 0.85 * gain.expected);
   }
 }
@@ -487,12 +487,12 @@ TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsDear) {
 // Cancelled frames cost the front end at least messages, whose time no stage reports.
 TEST(DraftsAhead, NothingIsLostToMessages) {
   for (const double message_share : {0.05, 0.2}) {
-    for (const uint32_t right : {0U, 12U, 30U}) {
-      Asked asked{"0:1,2:out", 0.3, right, DraftKind::kNgram};
-      asked.message_share = message_share;
-      asked.answers = 6;
-      asked.tokens = 61;
-      EXPECT_GT(GainOf(asked), 0.98);
+    for (const uint32_t accepted_percent : {0U, 12U, 30U}) {
+      DraftSetup setup{"0:1,2:out", 0.3, accepted_percent, DraftKind::kNgram};
+      setup.message_share = message_share;
+      setup.answers = 6;
+      setup.tokens = 61;
+      EXPECT_GT(GainOf(setup), 0.98);
     }
   }
 }

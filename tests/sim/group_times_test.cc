@@ -58,7 +58,7 @@ std::vector<Stand> Stands() {
   Shape mixture = Wide(model::SmallShape(Arch::kQwen3Moe));
   Shape latent = model::ShapeOfPreset("flash-shape-tiny").value();
   latent.vocab_size = 320;
-  latent.next_layers = 0;
+  latent.mtp_layers = 0;
   latent.layer_count = 4;
   latent.latent.ratios = {0, 4, 128, 4};
   latent.head_count = 8;
@@ -566,7 +566,7 @@ TEST(GroupOfTwo, ComputesAnswersInTurnsWhereThatIsFaster) {
     const Problem problem = ProblemOf(model, stand, way, /*count=*/2);
     const auto round_s = [&](bool in_turns) {
       return Route(model, plan, problem.bytes_per_s, problem.link, more_rows,
-                   {.answers_in_turns = in_turns})
+                   {.two_batch_overlap = in_turns})
           .RoundSeconds(answers);
     };
     const double one_s = round_s(false), turns_s = round_s(true);
@@ -590,7 +590,7 @@ TEST(GroupOfTwo, AnswersThatBeginLaterAreComputedWithTheOthers) {
   const Problem problem = ProblemOf(model, stand, kWays[0], 2);
   const plan::Plan plan = plan::ParseSplit("group", 4, plan::TestNodes(2)).value();
   const auto round_s = [&](bool one_by_one) {
-    Route route(model, plan, problem.bytes_per_s, problem.link, 0.05, {.answers_in_turns = false});
+    Route route(model, plan, problem.bytes_per_s, problem.link, 0.05, {.two_batch_overlap = false});
     return route.RoundSeconds(4, one_by_one);
   };
   EXPECT_LT(round_s(true), 1.02 * round_s(false));

@@ -23,22 +23,22 @@ namespace aster::sim {
 namespace {
 
 constexpr int64_t kFrameNs = 100 * kNsPerMs;  // of a page, on a prefill node
-constexpr int64_t kTokenNs = 20 * kNsPerMs;   // on the decode node
+constexpr int64_t kTokenNs = 20 * kNsPerMs;   // of the decode node
 constexpr uint32_t kPage = 128;
 constexpr double kRowBytes = plan::kTestLayers * 2 * 64 * 2;  // keys and values of a token
 // Fast enough for the transfer to keep up with prefill.
 constexpr double kPlenty = 10e6;  // bytes a second
 
-class Handing {
+class KvTransferRun {
  public:
   struct Options {
-    double bytes_per_s = kPlenty;  // rate of KV rows from each machine
-    double told_bytes_per_s = 0;   // the rate that the conductor assumes; 0: the true one
-    uint32_t kv_sync_step = 32;    // tokens
+    double bytes_per_s = kPlenty;     // of rows, towards each machine
+    double believed_bytes_per_s = 0;  // that the conductor believes; 0: as it is
+    uint32_t kv_sync_step = 32;       // tokens
     bool knows_rates = true;
   };
 
-  explicit Handing(const Options& options)
+  explicit KvTransferRun(const Options& options)
       : options_(options), random_(1), trace_(false), hub_(clock_, random_, trace_) {
     const auto nodes = plan::TestNodes(3);
     plan::Plan plan;
@@ -60,12 +60,12 @@ class Handing {
     conducting.searches_peers = false;
     conducting.kv_sync_step = options.kv_sync_step;
     if (options.knows_rates) {
-      const double told =
-          options.told_bytes_per_s > 0 ? options.told_bytes_per_s : options.bytes_per_s;
+      const double believed =
+          options.believed_bytes_per_s > 0 ? options.believed_bytes_per_s : options.bytes_per_s;
       conducting.prefill_tokens_per_s = kPage * 1e9 / kFrameNs;
-      conducting.peers = [nodes, told] {
+      conducting.peers = [nodes, believed] {
         std::vector<conduct::KvPeer> peers;
-        for (const plan::PlanNode& node : nodes) peers.push_back({node, told});
+        for (const plan::PlanNode& node : nodes) peers.push_back({node, believed});
         return peers;
       };
     }
@@ -73,7 +73,7 @@ class Handing {
                                                       nullptr, plan, conducting);
     sequence_.emplace(conductor_->NewSequence());
   }
-  ~Handing() {
+  ~KvTransferRun() {
     sequence_.reset();
     conductor_.reset();
   }
@@ -181,15 +181,15 @@ class Handing {
   uint64_t arrived_ = 0;
 };
 
-TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
+TEST(KvTransferTimes, ExposedTransferTimeDoesNotGrowWithThePrompt) {
   if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
   // The exposed time, from the end of the last frame to the first token: sending its rows, a step,
   // and messages.
   const auto exposed_of = [](size_t frames) {
-    Handing handing({});
-    handing.Ask(frames * kPage + 1, 1);
-    CHECK(handing.counters().transferred_prompts == 1);
-    return handing.counters().exposed_ns;
+    KvTransferRun run({});
+    run.Ask(frames * kPage + 1, 1);
+    CHECK(run.counters().transferred_prompts == 1);
+    return run.counters().exposed_ns;
   };
   const int64_t few = exposed_of(2), many = exposed_of(48);
   constexpr int64_t kMessagesNs = 40 * kNsPerMs;
@@ -201,12 +201,12 @@ TEST(HandingOver, WhatIsExposedDoesNotGrowWithThePrompt) {
 
 // KV sync yields to the answer: on a link that is too slow for all rows, a token waits for at most
 // a step of rows of each prefill node.
-TEST(HandingOver, AnAnswerDoesNotWaitForWhatReturns) {
+TEST(KvTransferTimes, DecodeDoesNotWaitForKvSync) {
   constexpr double kSlow = 20e3;
   const auto answer_of = [](double bytes_per_s) {
-    Handing handing({.bytes_per_s = bytes_per_s});
-    handing.Ask(40, 1);  // the decode node prefills it, too: there is no KV transfer
-    return handing.Ask(10, 300);
+    KvTransferRun run({.bytes_per_s = bytes_per_s});
+    run.Ask(40, 1);  // the decode node prefills it, too: there is no KV transfer
+    return run.Ask(10, 300);
   };
   const int64_t fast = answer_of(kPlenty), slow = answer_of(kSlow);
   // All rows of the answer are 350 kB, which take 17 s.
@@ -217,30 +217,30 @@ TEST(HandingOver, AnAnswerDoesNotWaitForWhatReturns) {
 // An answer whose rows were not sent back, followed at once by the next turn.
 class NextTurn {
  public:
-  explicit NextTurn(double bytes_per_s, double told_bytes_per_s = 0, bool knows_rates = true)
-      : handing_({.bytes_per_s = bytes_per_s,
-                  .told_bytes_per_s = told_bytes_per_s,
-                  .kv_sync_step = 10000,
-                  .knows_rates = knows_rates}) {
-    handing_.Ask(300, kAnswer);
-    const uint64_t before = handing_.counters().prefill_tokens;
-    duration_ns_ = handing_.Ask(kMore, 1);
-    read_ = handing_.counters().prefill_tokens - before;
+  explicit NextTurn(double bytes_per_s, double believed_bytes_per_s = 0, bool knows_rates = true)
+      : run_({.bytes_per_s = bytes_per_s,
+              .believed_bytes_per_s = believed_bytes_per_s,
+              .kv_sync_step = 10000,
+              .knows_rates = knows_rates}) {
+    run_.Ask(300, kAnswer);
+    const uint64_t before = run_.counters().prefill_tokens;
+    duration_ns_ = run_.Ask(kMore, 1);
+    prefilled_ = run_.counters().prefill_tokens - before;
   }
 
   int64_t duration_ns() const { return duration_ns_; }
-  bool computed_again() const { return read_ > kMore + kAnswer / 2; }
+  bool computed_again() const { return prefilled_ > kMore + kAnswer / 2; }
 
  private:
   static constexpr uint32_t kAnswer = 400;
   static constexpr uint32_t kMore = 100;
 
-  Handing handing_;
+  KvTransferRun run_;
   int64_t duration_ns_ = 0;
-  uint64_t read_ = 0;
+  uint64_t prefilled_ = 0;
 };
 
-TEST(HandingOver, WhatReadersLackIsSentOrComputedAgainByWhatItTakes) {
+TEST(KvTransferTimes, MissingRowsAreSentOrComputedAgainWhicheverIsSooner) {
   // 400 rows are about 400 kB: 0.05 s, or 20 s.
   constexpr double kFast = 8e6, kSlow = 20e3;
   const NextTurn fast(kFast), slow(kSlow);

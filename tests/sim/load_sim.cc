@@ -142,7 +142,7 @@ class Load {
     std::unique_ptr<conduct::Conductor> conductor;
     std::vector<size_t> machines;  // of the front end's plan
   };
-  struct Asked {
+  struct TestRequest {
     size_t front = 0;
     int64_t arrives_ns = 0;
     uint64_t max_tokens = 0;
@@ -233,10 +233,10 @@ class Load {
         const auto& beginning = beginnings_[Below(static_cast<uint32_t>(beginnings_.size()))];
         prompt.insert(prompt.begin(), beginning.begin(), beginning.end());
       }
-      asked_.push_back(std::make_unique<Asked>(Asked{.front = front,
-                                                     .arrives_ns = next_ns[front],
-                                                     .max_tokens = 1 + Below(12),
-                                                     .prompt = std::move(prompt)}));
+      asked_.push_back(std::make_unique<TestRequest>(TestRequest{.front = front,
+                                                                 .arrives_ns = next_ns[front],
+                                                                 .max_tokens = 1 + Below(12),
+                                                                 .prompt = std::move(prompt)}));
     }
     std::ranges::stable_sort(asked_, {}, [](const auto& asked) { return asked->arrives_ns; });
   }
@@ -244,7 +244,7 @@ class Load {
   void Submit() {
     for (; submitted_ < asked_.size() && asked_[submitted_]->arrives_ns <= clock_.NowNs();
          ++submitted_) {
-      Asked& asked = *asked_[submitted_];
+      TestRequest& asked = *asked_[submitted_];
       conduct::Conductor& conductor = *fronts_[asked.front]->conductor;
       asked.sequence.emplace(conductor.NewSequence());
       asked.sequence->SetHistory(asked.prompt);
@@ -264,7 +264,7 @@ class Load {
       CHECK(id.ok());
     }
     // Sequences are destroyed here because conductors must not be called from their own callbacks.
-    for (Asked* asked : std::exchange(over_, {})) asked->sequence.reset();
+    for (TestRequest* asked : std::exchange(over_, {})) asked->sequence.reset();
   }
 
   void Die() {
@@ -329,7 +329,7 @@ class Load {
   }
 
   // The answer of one machine.
-  std::vector<int32_t> Expected(const Asked& asked) {
+  std::vector<int32_t> Expected(const TestRequest& asked) {
     if (!whole_) whole_ = plan::TestModel::Get().MakeWhole();
     engine::Scheduler scheduler(*whole_, nullptr, clock_);
     engine::Sequence sequence(*whole_);
@@ -355,9 +355,9 @@ class Load {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Front>> fronts_;
   std::vector<std::vector<int32_t>> beginnings_;
-  std::vector<std::unique_ptr<Asked>> asked_;  // in order of arrival
-  std::vector<Asked*> over_;
-  std::unique_ptr<engine::LocalModel> whole_;  // the model as a whole, for comparison
+  std::vector<std::unique_ptr<TestRequest>> asked_;  // by when they arrive
+  std::vector<TestRequest*> over_;
+  std::unique_ptr<engine::LocalModel> whole_;  // of a machine that has all of it
   size_t submitted_ = 0;
   size_t ended_ = 0;
   size_t deaths_ = 0;

@@ -102,14 +102,14 @@ class LargeCluster {
   }
 
   // The number of pairs of living nodes of which the first believes that the second is not alive.
-  size_t Mistakes() const {
-    size_t mistakes = 0;
+  size_t WrongViews() const {
+    size_t wrong = 0;
     for (const auto& node : nodes_) {
       if (node == nullptr) continue;
       for (const auto& [id, view] : node->others())
-        mistakes += view.member.state != MemberState::kAlive && nodes_[IndexOf(id)] != nullptr;
+        wrong += view.member.state != MemberState::kAlive && nodes_[IndexOf(id)] != nullptr;
     }
-    return mistakes;
+    return wrong;
   }
 
   // Bytes that a living node sent per second, on average, since the last call.
@@ -169,7 +169,7 @@ class LargeCluster {
   void Talk(size_t from, const Contact& contact) {
     const size_t to = IndexOfAddress(contact.addresses.front());
     if (to == from) return;
-    bytes_ += BytesOf(nodes_[from]->Tell(now_ns_));
+    bytes_ += BytesOf(nodes_[from]->MakeGossip(now_ns_));
     const bool is_cut = cuts_.contains({from, to});
     if (nodes_[to] != nullptr && !is_cut) return Exchange(from, to);
     const bool is_silent = is_cut || ends_[to] == End::kIsSilent;
@@ -193,7 +193,7 @@ class LargeCluster {
   // lacks.
   void Exchange(size_t from, size_t to) {
     MembershipState &asking = *nodes_[from], &asked = *nodes_[to];
-    const MemberTalk question = asking.Tell(now_ns_);
+    const MemberTalk question = asking.MakeGossip(now_ns_);
     Take(asked, asking.self().node, question);
     const MemberTalk answer = asked.Answer(question.buckets, now_ns_);
     bytes_ += BytesOf(answer);
@@ -227,7 +227,7 @@ TEST(MembershipScale, IdleTrafficDoesNotGrowWithTheNumberOfNodes) {
     LargeCluster cluster(nodes, 1);
     cluster.BytesPerNodeAndSecond();
     cluster.RunFor(10 * kNsPerSecond);
-    EXPECT_EQ(cluster.Mistakes(), 0u);
+    EXPECT_EQ(cluster.WrongViews(), 0u);
     const double rate = cluster.BytesPerNodeAndSecond();
     fmt::print("{} nodes, idle: each sends {:.0f} bytes/s\n", nodes, rate);
     return rate;
@@ -246,7 +246,7 @@ TEST(MembershipScale, ADeathIsKnownToAllWithinTenSeconds) {
     const auto took_ns = cluster.RunUntil([&] { return cluster.AllSay(dead, MemberState::kDead); });
     ASSERT_TRUE(took_ns);
     EXPECT_LE(*took_ns, 10 * kNsPerSecond);
-    EXPECT_EQ(cluster.Mistakes(), 0u);
+    EXPECT_EQ(cluster.WrongViews(), 0u);
     fmt::print("{} nodes, one {}: all know after {:.1f} s, each sends {:.0f} bytes/s until then\n",
                g_node_count, end == LargeCluster::End::kRefuses ? "is killed" : "falls silent",
                SecondsOf(*took_ns), cluster.BytesPerNodeAndSecond());
@@ -269,7 +269,7 @@ TEST(MembershipScale, APathThatIsCutMakesNoNodeDead) {
   size_t most = 0;
   for (int i = 0; i < 60; ++i) {
     cluster.RunFor(kNsPerSecond);
-    most = std::max(most, cluster.Mistakes());
+    most = std::max(most, cluster.WrongViews());
   }
   EXPECT_FALSE(cluster.AllSay(1, MemberState::kDead));
   EXPECT_LE(most, 2u) << "all other nodes must know that both are alive";
@@ -288,7 +288,7 @@ TEST(MembershipScale, ATenthOfTheNodesDiesAtOnce) {
     return true;
   });
   ASSERT_TRUE(took_ns);
-  EXPECT_EQ(cluster.Mistakes(), 0u);
+  EXPECT_EQ(cluster.WrongViews(), 0u);
   fmt::print("{} nodes, {} fall silent at once: all know after {:.1f} s\n", g_node_count, count,
              SecondsOf(*took_ns));
 }

@@ -51,12 +51,12 @@ class Line {
   }
   ~Line() { conductor_.reset(); }
 
-  struct Asked {
+  struct TestRequest {
     size_t prompt_length;
     uint64_t tokens;  // of the answer
   };
   // When each of the requests has ended, if they come at once.
-  std::vector<int64_t> TimesOf(const std::vector<Asked>& asked) {
+  std::vector<int64_t> TimesOf(const std::vector<TestRequest>& asked) {
     std::vector<engine::Sequence> sequences;
     std::vector<int64_t> times_ns(asked.size());
     for (size_t i = 0; i < asked.size(); ++i) {
@@ -126,8 +126,8 @@ class Line {
   }
   // When the last of the requests has ended.
   int64_t TimeOf(size_t requests, size_t prompt_length, uint64_t tokens) {
-    return std::ranges::max(
-        TimesOf(std::vector<Asked>(requests, {.prompt_length = prompt_length, .tokens = tokens})));
+    return std::ranges::max(TimesOf(
+        std::vector<TestRequest>(requests, {.prompt_length = prompt_length, .tokens = tokens})));
   }
 
  private:

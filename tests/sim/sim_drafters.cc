@@ -19,12 +19,12 @@ constexpr Hash128 kDrafter{5, 6};
 constexpr int kFlood = 64;
 
 // The names of Machine::Manner.
-constexpr const char* kMannerNames[] = {"honest", "liar", "flooder", "silent", "stranger"};
+constexpr const char* kBehaviourNames[] = {"honest", "liar", "flooder", "silent", "stranger"};
 
 // Drafts an id that is not in the vocabulary.
-class Liar final : public engine::ProposerSource {
+class WrongDrafter final : public engine::ProposerSource {
  public:
-  explicit Liar(uint32_t vocab_size) : vocab_size_(vocab_size) {}
+  explicit WrongDrafter(uint32_t vocab_size) : vocab_size_(vocab_size) {}
   Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& /*request*/) override {
     return std::make_unique<Proposer>(static_cast<int32_t>(vocab_size_));
   }
@@ -50,10 +50,10 @@ class Liar final : public engine::ProposerSource {
 
 struct SimDrafters::Machine {
   // How the drafter misbehaves.
-  enum class Manner : uint8_t { kHonest, kLies, kFloods, kIsSilent, kIsStranger };
+  enum class Behaviour : uint8_t { kHonest, kLies, kFloods, kIsSilent, kIsStranger };
 
   wire::NodeId id;
-  Manner manner = Manner::kHonest;
+  Behaviour behaviour = Behaviour::kHonest;
   std::unique_ptr<SimNetwork> network;
   std::unique_ptr<drafting::DraftServer> server;  // null while the machine is down
   std::vector<net::Event> inbox;
@@ -64,19 +64,19 @@ struct SimDrafters::Machine {
 };
 
 SimDrafters::SimDrafters(uint64_t seed, bool is_calm, uint32_t vocab_size, VirtualClock& clock,
-                         SimHub& hub, Prophet& prophet)
+                         SimHub& hub, OracleDrafter& oracle)
     : vocabulary_{.digest = {3, 4}, .size = vocab_size},
       random_(seed),
       clock_(clock),
       hub_(hub),
-      prophet_(prophet),
-      liar_(std::make_unique<Liar>(vocab_size)) {
+      oracle_(oracle),
+      wrong_drafter_(std::make_unique<WrongDrafter>(vocab_size)) {
   for (uint64_t i = 0; i < 1 + random_.NextBelow(2); ++i) {
     Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
     machine.id = wire::NodeId{Hash128{kFirst + i, kFirst + i}};
     // Half of them are honest.
-    machine.manner = static_cast<Machine::Manner>(std::max<int64_t>(
-        0, static_cast<int64_t>(random_.NextBelow(2 * std::size(kMannerNames) - 2)) - 3));
+    machine.behaviour = static_cast<Machine::Behaviour>(std::max<int64_t>(
+        0, static_cast<int64_t>(random_.NextBelow(2 * std::size(kBehaviourNames) - 2)) - 3));
     machine.network = std::make_unique<SimNetwork>(hub_, machine.id);
     if (!is_calm && random_.NextBelow(2) == 0) {
       machine.dies_ns = static_cast<int64_t>(random_.NextBelow(500)) * kNsPerMs;
@@ -90,12 +90,12 @@ SimDrafters::~SimDrafters() = default;
 
 void SimDrafters::Boot(Machine& machine) {
   machine.returns_ns = kNeverNs;
-  const bool is_liar = machine.manner == Machine::Manner::kLies;
-  engine::ProposerSource* const source = is_liar ? liar_.get() : &prophet_;
+  const bool is_wrong = machine.behaviour == Machine::Behaviour::kLies;
+  engine::ProposerSource* const source = is_wrong ? wrong_drafter_.get() : &oracle_;
   // A liar claims the common vocabulary, but checks its draft tokens against a larger one.
   drafting::Vocabulary vocabulary = vocabulary_;
-  if (is_liar) ++vocabulary.size;
-  if (machine.manner == Machine::Manner::kIsStranger) ++vocabulary.digest.low;
+  if (is_wrong) ++vocabulary.size;
+  if (machine.behaviour == Machine::Behaviour::kIsStranger) ++vocabulary.digest.low;
   machine.server = std::make_unique<drafting::DraftServer>(
       *machine.network, std::vector<drafting::Drafter>{{.name = kDrafter,
                                                         .vocabulary = vocabulary,
@@ -133,7 +133,7 @@ std::unique_ptr<drafting::RemoteProposers> SimDrafters::ProposersFor(net::Networ
   for (const auto& machine : machines_) {
     drafters.push_back(
         {.node = machine->id,
-         .name = fmt::format("{} {}", kMannerNames[static_cast<size_t>(machine->manner)],
+         .name = fmt::format("{} {}", kBehaviourNames[static_cast<size_t>(machine->behaviour)],
                              machine->id.value.low),
          .addresses = {},
          .drafter = kDrafter});
@@ -142,7 +142,7 @@ std::unique_ptr<drafting::RemoteProposers> SimDrafters::ProposersFor(net::Networ
       &network, std::move(drafters),
       drafting::RemoteOptions{
           .vocabulary = vocabulary_,
-          .complain = [this, front = network.self().value.low](const std::string& why) {
+          .warn = [this, front = network.self().value.low](const std::string& why) {
             ++complaints_[fmt::format("{}: {}", front, why)];
           }});
 }
@@ -164,8 +164,8 @@ void SimDrafters::Run() {
     if (machine->dies_ns <= clock_.NowNs()) Kill(*machine, machine->away_ns);
     if (!machine->server || machine->busy_until_ns > clock_.NowNs()) continue;
     for (const net::Event& event : std::exchange(machine->inbox, {})) {
-      if (machine->manner == Machine::Manner::kIsSilent) continue;
-      if (machine->manner == Machine::Manner::kFloods) Flood(*machine, event);
+      if (machine->behaviour == Machine::Behaviour::kIsSilent) continue;
+      if (machine->behaviour == Machine::Behaviour::kFloods) Flood(*machine, event);
       machine->server->Handle(event);
     }
     if (!machine->server->has_work()) continue;

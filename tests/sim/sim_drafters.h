@@ -17,7 +17,7 @@
 #include "drafting/draft_server.h"
 #include "drafting/remote_proposers.h"
 #include "sim_network.h"
-#include "sim_prophet.h"
+#include "sim_oracle.h"
 
 namespace aster::sim {
 
@@ -25,7 +25,7 @@ class SimDrafters {
  public:
   // The arguments must outlive it. Honest drafters draft what the prophet predicts.
   SimDrafters(uint64_t seed, bool is_calm, uint32_t vocab_size, VirtualClock& clock, SimHub& hub,
-              Prophet& prophet);
+              OracleDrafter& oracle);
   ~SimDrafters();
 
   // A source of all these drafters' tokens for a front end on this network. It reports why it
@@ -47,8 +47,8 @@ class SimDrafters {
   Random random_;
   VirtualClock& clock_;
   SimHub& hub_;
-  Prophet& prophet_;
-  std::unique_ptr<engine::ProposerSource> liar_;
+  OracleDrafter& oracle_;
+  std::unique_ptr<engine::ProposerSource> wrong_drafter_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::map<std::string, uint64_t> complaints_;  // by front end, drafter and reason
 };

@@ -18,13 +18,13 @@ void AddTo(SimResult& all, const SimResult& result) {
   all.failed += result.failed;
   all.cancelled += result.cancelled;
   all.continued += result.continued;
-  all.small_answered += result.small_answered;
-  all.small_alike += result.small_alike;
+  all.narrow_answered += result.narrow_answered;
+  all.narrow_equal += result.narrow_equal;
   all.replans += result.replans;
   all.replayed += result.replayed;
   all.preempted += result.preempted;
   all.fetched += result.fetched;
-  all.small_fetched += result.small_fetched;
+  all.narrow_fetched += result.narrow_fetched;
   all.given_up += result.given_up;
   all.drafts += result.drafts;
   all.frames_ahead += result.frames_ahead;
@@ -41,11 +41,11 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
     const SimResult result = World(seed, options.print).Run();
     if (options.print) fmt::print("{}\n", fmt::join(result.lines, "\n"));
-    if (!result.mistakes.empty()) {
+    if (!result.errors.empty()) {
       const SimResult again = World(seed, /*keep_lines=*/true).Run();
       FAIL() << fmt::format(
           "{}\nseed {}: {}\nsee it again: sim_test --seeds 1 --first {} --print\n",
-          fmt::join(again.lines, "\n"), seed, fmt::join(result.mistakes, "; "), seed);
+          fmt::join(again.lines, "\n"), seed, fmt::join(result.errors, "; "), seed);
     }
     AddTo(all, result);
   }
@@ -61,8 +61,8 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
       options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
       all.replayed, all.preempted, all.fetched, all.given_up, all.drafts.accepted,
       all.drafts.drafted, all.frames_cancelled, all.frames_ahead, all.remote_drafts_accepted,
-      all.remote_drafts, all.remote_left_out, all.small_answered, all.small_alike,
-      all.small_fetched);
+      all.remote_drafts, all.remote_left_out, all.narrow_answered, all.narrow_equal,
+      all.narrow_fetched);
   if (options.seeds < 300) return;
   // With fewer than these numbers, the seeds would not test the cases.
   EXPECT_GT(all.answered, options.seeds);
@@ -71,10 +71,10 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.replans, options.seeds / 3);
   EXPECT_GT(all.preempted, 0u);
   EXPECT_GT(all.fetched, options.seeds);
-  EXPECT_GT(all.small_answered, options.seeds / 10);
-  EXPECT_GT(all.small_fetched, options.seeds / 10);
+  EXPECT_GT(all.narrow_answered, options.seeds / 10);
+  EXPECT_GT(all.narrow_fetched, options.seeds / 10);
   // Most answers are those of one machine, though not all: otherwise no row was quantised.
-  EXPECT_GT(all.small_alike, all.small_answered / 2);
+  EXPECT_GT(all.narrow_equal, all.narrow_answered / 2);
   // A fetch is given up only if a node fails during it: in a few of thousands of seeds.
   if (options.seeds >= 20'000) {
     EXPECT_GT(all.given_up, 0u);

@@ -61,7 +61,7 @@ engine::LocalModel& WholeModel(plan::TestModel& model, const model::MemoryOption
 
 // The model, which seems to have a block for multi-token prediction: its stages ask the prophet.
 plan::RouteModel WithDrafter(plan::RouteModel model) {
-  model.shape.next_layers = 1;
+  model.shape.mtp_layers = 1;
   return model;
 }
 
@@ -70,7 +70,7 @@ plan::RouteModel WithDrafter(plan::RouteModel model) {
 World::World(uint64_t seed, bool keep_lines)
     : model_(ModelOf(seed)),
       random_(seed),
-      prophet_(seed),
+      oracle_(seed),
       trace_(keep_lines),
       hub_(clock_, random_, trace_),
       is_calm_(Chance(5)),
@@ -88,7 +88,7 @@ World::World(uint64_t seed, bool keep_lines)
   options.stall_ns = 20 * kNsPerSecond;
   options.route.open_timeout_ns = 10 * kNsPerSecond;
   options.max_replans = 30;
-  options.proposers = &prophet_;
+  options.proposers = &oracle_;
   if (const uint32_t tokens = Below(160); tokens < 80) options.direct_tokens = tokens;
   options.kv_sync_step = 1 + Below(20);
   options.ask_ns = 50 * kNsPerMs;
@@ -106,7 +106,7 @@ World::World(uint64_t seed, bool keep_lines)
   }
   // In half of the seeds other machines draft.
   if (seed % 4 < 2) {
-    drafters_ = std::make_unique<SimDrafters>(seed, is_calm_, kVocab, clock_, hub_, prophet_);
+    drafters_ = std::make_unique<SimDrafters>(seed, is_calm_, kVocab, clock_, hub_, oracle_);
   }
   AddFront(kFront, options);
   // In a third of the seeds there are two more front ends, each of which finds pages on the other's
@@ -115,8 +115,8 @@ World::World(uint64_t seed, bool keep_lines)
     AddFront(kSmallFront, options);
     AddFront(kSmallFront + 1, options);
   }
-  for (uint32_t i = 0; i < 1 + Below(4); ++i) AddVisitor();
-  if (!is_calm_) AddTroubles();
+  for (uint32_t i = 0; i < 1 + Below(4); ++i) AddClient();
+  if (!is_calm_) AddFaults();
 }
 
 World::~World() {
@@ -125,26 +125,26 @@ World::~World() {
 }
 
 void World::AddFront(uint64_t number, const conduct::ConductorOptions& options) {
-  const bool is_small = number >= kSmallFront;
+  const bool is_narrow = number >= kSmallFront;
   Front& front = *fronts_.emplace_back(std::make_unique<Front>());
-  front.is_small = is_small;
+  front.is_narrow = is_narrow;
   front.network = std::make_unique<SimNetwork>(hub_, wire::NodeId{Hash128{number, number}});
   hub_.Add(front.network->self(),
            [&front](net::Event event) { front.conductor->Handle(std::move(event)); });
   std::vector<size_t> all(machines_.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
   conduct::ConductorOptions own = options;
-  own.id_seed = number << 32;  // so that names of routes are unique
-  if (is_small) own.route.kv_encoding = wire::RowEncoding::kQ8;
+  own.id_seed = number << 32;  // no route has another one's name
+  if (is_narrow) own.route.kv_encoding = wire::RowEncoding::kQ8;
   if (drafters_) {
     front.drafts = drafters_->ProposersFor(*front.network);
     own.proposers = front.drafts.get();
     own.on_event = [&front](const net::Event& event) { return front.drafts->Handle(event); };
   }
   front.conductor = std::make_unique<conduct::Conductor>(
-      *front.network, WithDrafter(model_.route_model()), nullptr, RandomPlan(all, is_small), own,
-      [this, is_small](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
-        return Replan(lost, is_small);
+      *front.network, WithDrafter(model_.route_model()), nullptr, RandomPlan(all, is_narrow), own,
+      [this, is_narrow](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
+        return Replan(lost, is_narrow);
       });
 }
 
@@ -161,7 +161,7 @@ void World::Boot(Machine& machine) {
   machine.inbox.clear();
   machine.server = std::make_unique<stage::StageServer>(
       *machine.network, source_,
-      stage::StageOptions{.proposers = [this](engine::LocalModel&) { return prophet_.Another(); }});
+      stage::StageOptions{.proposers = [this](engine::LocalModel&) { return oracle_.Another(); }});
   hub_.Add(machine.id, [&machine](net::Event event) { machine.inbox.push_back(std::move(event)); });
 }
 
@@ -225,13 +225,13 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
 
 // In half of the plans other nodes decode than prefill: mostly one with all layers, or a group; but
 // a group does not decode if rows are quantised on their way.
-plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_small) {
+plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_narrow) {
   if (among.size() > 1 && Chance(6) && CanShareLayers()) {
     std::vector<size_t> order = among;
     std::rotate(order.begin(), order.begin() + Below(static_cast<uint32_t>(order.size())),
                 order.end());
     plan::Plan plan = GroupPlan(order);
-    if (is_small || Chance(2)) return plan;
+    if (is_narrow || Chance(2)) return plan;
     plan.decode = RandomPath(among);
     if (Chance(4)) return plan;
     std::swap(plan.stages, plan.decode);
@@ -246,7 +246,7 @@ plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_small) {
   return plan;
 }
 
-Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost, bool is_small) {
+Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost, bool is_narrow) {
   if (gives_up_ && Chance(4)) return Error(Code::kUnavailable, "no node has layers 0 to 3");
   std::vector<size_t> among;
   for (size_t i = 0; i < machines_.size(); ++i) {
@@ -254,37 +254,36 @@ Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost, bool is_sma
     if (!is_lost || Chance(3)) among.push_back(i);
   }
   if (among.empty()) among.push_back(Below(static_cast<uint32_t>(machines_.size())));
-  return RandomPlan(among, is_small);
+  return RandomPlan(among, is_narrow);
 }
 
-void World::AddVisitor() {
-  Visitor& visitor = *visitors_.emplace_back(std::make_unique<Visitor>());
-  visitor.front = fronts_[Below(static_cast<uint32_t>(fronts_.size()))].get();
-  visitor.prompt = model::RandomTokens(1 + Below(160), kVocab, Below(1000000));
+void World::AddClient() {
+  Client& client = *clients_.emplace_back(std::make_unique<Client>());
+  client.front = fronts_[Below(static_cast<uint32_t>(fronts_.size()))].get();
+  client.prompt = model::RandomTokens(1 + Below(160), kVocab, Below(1000000));
   if (Chance(2)) {
     const auto& shared = beginnings_[Below(2)];
-    visitor.prompt.insert(visitor.prompt.begin(), shared.begin(),
-                          shared.begin() + 100 + Below(150));
+    client.prompt.insert(client.prompt.begin(), shared.begin(), shared.begin() + 100 + Below(150));
   }
-  engine::Request& request = visitor.request;
+  engine::Request& request = client.request;
   request.max_tokens = Chance(10) ? 0 : 1 + Below(12);
   request.sampling.temperature = Chance(2) ? 0 : 1;
   request.sampling.seed = Below(100);
   if (Chance(4)) request.sampling.repetition_penalty = 1.3F;
   if (Chance(3)) request.stop_tokens = model::RandomTokens(10, kVocab, Below(1000));
-  visitor.arrives_ns = Chance(2) ? 0 : Milliseconds(Chance(2) ? 2000 : 100);
-  if (Chance(6)) visitor.cancel_ns = visitor.arrives_ns + Milliseconds(300);
-  visitor.rounds = 1 + Below(3);
+  client.arrives_ns = Chance(2) ? 0 : Milliseconds(Chance(2) ? 2000 : 100);
+  if (Chance(6)) client.cancel_ns = client.arrives_ns + Milliseconds(300);
+  client.rounds = 1 + Below(3);
   if (Chance(2)) {
     const engine::DraftKind kinds[] = {engine::DraftKind::kNgram, engine::DraftKind::kModel,
-                                       engine::DraftKind::kNextTokens};
+                                       engine::DraftKind::kMtp};
     request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(6)};
     // These answers are long enough for several frames of draft tokens in flight.
     if (kv_bytes_ >= kPlentyBytes && Chance(2)) request.max_tokens = 20 + Below(30);
   }
 }
 
-void World::AddTroubles() {
+void World::AddFaults() {
   const auto any = [this] { return Below(static_cast<uint32_t>(machines_.size())); };
   // Any two machines, or a machine and a front end.
   const auto any_pair = [this, any] {
@@ -297,7 +296,7 @@ void World::AddTroubles() {
     const int64_t at_ns = Milliseconds(Chance(3) ? 3000 : 300);
     const int64_t lasts_ns = Milliseconds(Chance(2) ? 100 : 5000);
     const auto add = [&](int64_t when_ns, std::function<void()> happens) {
-      troubles_.push_back({when_ns, std::move(happens)});
+      faults_.push_back({when_ns, std::move(happens)});
     };
     const auto [a, b] = any_pair();
     const size_t victim = any();
@@ -324,16 +323,16 @@ void World::AddTroubles() {
         break;
     }
   }
-  std::ranges::stable_sort(troubles_, {}, &Trouble::at_ns);
+  std::ranges::stable_sort(faults_, {}, &Fault::at_ns);
 }
 
 // The answer of one machine.
-std::vector<int32_t> World::Expected(const Visitor& visitor) {
+std::vector<int32_t> World::Expected(const Client& client) {
   engine::LocalModel& whole = WholeModel(model_, memory_);
   engine::Scheduler scheduler(whole, nullptr, clock_);
   engine::Sequence sequence(whole);
-  sequence.SetHistory(visitor.prompt);
-  engine::Request request = visitor.request;
+  sequence.SetHistory(client.prompt);
+  engine::Request request = client.request;
   request.on_token = nullptr;
   request.on_finish = nullptr;
   request.draft = {};
@@ -345,61 +344,61 @@ std::vector<int32_t> World::Expected(const Visitor& visitor) {
   return tokens;
 }
 
-void World::Submit(Visitor& visitor) {
-  if (!visitor.sequence) visitor.sequence.emplace(visitor.front->conductor->NewSequence());
-  visitor.sequence->SetHistory(visitor.prompt);
-  visitor.answer.clear();
-  visitor.finish.reset();
-  visitor.expected = Expected(visitor);
-  std::vector<int32_t> text = visitor.prompt;
-  text.insert(text.end(), visitor.expected.begin(), visitor.expected.end());
-  prophet_.Foresee(std::move(text));
-  visitor.is_submitted = true;
-  engine::Request request = visitor.request;
-  request.sequence = &*visitor.sequence;
-  request.on_token = [&visitor](const engine::Delta& delta) {
-    visitor.answer.push_back(delta.choice.id);
+void World::Submit(Client& client) {
+  if (!client.sequence) client.sequence.emplace(client.front->conductor->NewSequence());
+  client.sequence->SetHistory(client.prompt);
+  client.answer.clear();
+  client.finish.reset();
+  client.expected = Expected(client);
+  std::vector<int32_t> text = client.prompt;
+  text.insert(text.end(), client.expected.begin(), client.expected.end());
+  oracle_.AddText(std::move(text));
+  client.is_submitted = true;
+  engine::Request request = client.request;
+  request.sequence = &*client.sequence;
+  request.on_token = [&client](const engine::Delta& delta) {
+    client.answer.push_back(delta.choice.id);
   };
-  request.on_finish = [this, &visitor](const engine::Finish& finish) {
-    visitor.finish = finish;
+  request.on_finish = [this, &client](const engine::Finish& finish) {
+    client.finish = finish;
     // The trace has the answers, so that runs of one seed can be compared.
-    trace_.Add(clock_.NowNs(), fmt::format("request {} is answered {}", visitor.id,
-                                           fmt::join(visitor.answer, " ")));
+    trace_.Add(clock_.NowNs(),
+               fmt::format("request {} is answered {}", client.id, fmt::join(client.answer, " ")));
     drafts_ += finish.counts.drafts;
   };
-  const auto id = visitor.front->conductor->Submit(request);
+  const auto id = client.front->conductor->Submit(request);
   if (!id.ok()) {
-    visitor.finish = engine::Finish{.status = id.error()};
+    client.finish = engine::Finish{.status = id.error()};
     return;
   }
-  visitor.id = *id;
+  client.id = *id;
   trace_.Add(clock_.NowNs(),
-             fmt::format("request {} of {} tokens", visitor.id, visitor.prompt.size()));
+             fmt::format("request {} of {} tokens", client.id, client.prompt.size()));
 }
 
 // The conversation continues, or goes back to an earlier point and continues differently.
-void World::NextRound(Visitor& visitor) {
-  --visitor.rounds;
-  visitor.prompt = visitor.sequence->tokens();
-  if (Chance(3)) visitor.prompt.resize(1 + Below(static_cast<uint32_t>(visitor.prompt.size())));
+void World::NextRound(Client& client) {
+  --client.rounds;
+  client.prompt = client.sequence->tokens();
+  if (Chance(3)) client.prompt.resize(1 + Below(static_cast<uint32_t>(client.prompt.size())));
   const auto more = model::RandomTokens(1 + Below(40), kVocab, Below(1000000));
-  visitor.prompt.insert(visitor.prompt.end(), more.begin(), more.end());
-  visitor.is_submitted = false;
-  visitor.arrives_ns = clock_.NowNs() + Milliseconds(50);
+  client.prompt.insert(client.prompt.end(), more.begin(), more.end());
+  client.is_submitted = false;
+  client.arrives_ns = clock_.NowNs() + Milliseconds(50);
 }
 
-void World::RunVisitors() {
-  for (const auto& visitor : visitors_) {
-    if (!visitor->is_submitted && visitor->arrives_ns <= clock_.NowNs()) Submit(*visitor);
-    if (visitor->is_submitted && !visitor->finish && visitor->cancel_ns <= clock_.NowNs()) {
-      visitor->front->conductor->Cancel(visitor->id);
-      visitor->is_cancelled = true;
-      visitor->cancel_ns = kNeverNs;
+void World::RunClients() {
+  for (const auto& client : clients_) {
+    if (!client->is_submitted && client->arrives_ns <= clock_.NowNs()) Submit(*client);
+    if (client->is_submitted && !client->finish && client->cancel_ns <= clock_.NowNs()) {
+      client->front->conductor->Cancel(client->id);
+      client->is_cancelled = true;
+      client->cancel_ns = kNeverNs;
     }
-    const bool is_answered = visitor->finish && visitor->finish->status.ok() &&
-                             visitor->finish->reason != engine::FinishReason::kCancelled;
-    if (is_answered && visitor->rounds > 1 && IsAsExpected(*visitor)) {
-      NextRound(*visitor);
+    const bool is_answered = client->finish && client->finish->status.ok() &&
+                             client->finish->reason != engine::FinishReason::kCancelled;
+    if (is_answered && client->rounds > 1 && IsAsExpected(*client)) {
+      NextRound(*client);
     }
   }
 }
@@ -417,10 +416,10 @@ int64_t World::NextNs() const {
         next_ns, std::max(machine->busy_until_ns, has_work ? 0 : machine->server->next_tick_ns()));
   }
   if (drafters_) next_ns = std::min(next_ns, drafters_->next_ns());
-  if (!troubles_.empty()) next_ns = std::min(next_ns, troubles_.front().at_ns);
-  for (const auto& visitor : visitors_) {
-    if (!visitor->is_submitted) next_ns = std::min(next_ns, visitor->arrives_ns);
-    if (!visitor->finish) next_ns = std::min(next_ns, visitor->cancel_ns);
+  if (!faults_.empty()) next_ns = std::min(next_ns, faults_.front().at_ns);
+  for (const auto& client : clients_) {
+    if (!client->is_submitted) next_ns = std::min(next_ns, client->arrives_ns);
+    if (!client->finish) next_ns = std::min(next_ns, client->cancel_ns);
   }
   return next_ns;
 }
@@ -442,23 +441,23 @@ void World::RunMachine(Machine& machine) {
 
 void World::RunUntilFinished() {
   for (uint64_t step = 0;; ++step) {
-    RunVisitors();
+    RunClients();
     for (const auto& front : fronts_) front->conductor->Tick();
-    RunVisitors();
+    RunClients();
     const bool is_over = std::ranges::all_of(
-        visitors_, [](const auto& visitor) { return visitor->finish.has_value(); });
+        clients_, [](const auto& client) { return client->finish.has_value(); });
     if (is_over) return;
     // A conductor's time may be in the past: it has nothing to do before another event.
     const int64_t next_ns = std::max(NextNs(), clock_.NowNs());
     if (next_ns > kLongestNs || step > kMostSteps) {
-      return Mistake(fmt::format("the simulation does not end: {} steps, {} s", step,
-                                 clock_.NowNs() / kNsPerSecond));
+      return AddError(fmt::format("it does not come to an end: {} steps, {} s", step,
+                                  clock_.NowNs() / kNsPerSecond));
     }
     clock_.AdvanceTo(next_ns);
-    while (!troubles_.empty() && troubles_.front().at_ns <= next_ns) {
-      Trouble trouble = std::move(troubles_.front());
-      troubles_.erase(troubles_.begin());
-      trouble.happens();
+    while (!faults_.empty() && faults_.front().at_ns <= next_ns) {
+      Fault fault = std::move(faults_.front());
+      faults_.erase(faults_.begin());
+      fault.happens();
     }
     while (hub_.next_ns() <= next_ns) hub_.DeliverNext();
     for (const auto& machine : machines_) RunMachine(*machine);
@@ -467,39 +466,39 @@ void World::RunUntilFinished() {
 }
 
 // Answers from quantised rows may differ, but have the same length.
-bool World::IsAsExpected(const Visitor& visitor) {
-  if (!visitor.front->is_small) return visitor.answer == visitor.expected;
-  return visitor.finish->reason == engine::FinishReason::kStopToken ||
-         visitor.answer.size() == visitor.request.max_tokens;
+bool World::IsAsExpected(const Client& client) {
+  if (!client.front->is_narrow) return client.answer == client.expected;
+  return client.finish->reason == engine::FinishReason::kStopToken ||
+         client.answer.size() == client.request.max_tokens;
 }
 
-void World::Check(Visitor& visitor, SimResult& result) {
-  if (!visitor.finish) return;
-  const engine::Finish& finish = *visitor.finish;
-  const bool is_small = visitor.front->is_small;
-  const bool is_beginning = is_small ? visitor.answer.size() <= visitor.request.max_tokens
-                                     : visitor.answer.size() <= visitor.expected.size() &&
-                                           std::equal(visitor.answer.begin(), visitor.answer.end(),
-                                                      visitor.expected.begin());
-  if (!is_beginning) Mistake(fmt::format("request {} got a wrong token", visitor.id));
+void World::Check(Client& client, SimResult& result) {
+  if (!client.finish) return;
+  const engine::Finish& finish = *client.finish;
+  const bool is_narrow = client.front->is_narrow;
+  const bool is_beginning = is_narrow ? client.answer.size() <= client.request.max_tokens
+                                      : client.answer.size() <= client.expected.size() &&
+                                            std::equal(client.answer.begin(), client.answer.end(),
+                                                       client.expected.begin());
+  if (!is_beginning) AddError(fmt::format("request {} got a wrong token", client.id));
   if (!finish.status.ok()) {
     ++result.failed;
-    if (finish.status.error().message().empty()) Mistake("an error without a message");
+    if (finish.status.error().message().empty()) AddError("an error without a word");
     // In a seed where nothing breaks and every plan is found, no request may fail.
     if (is_calm_) {
-      Mistake(fmt::format("request {} failed without a reason: {}", visitor.id,
-                          finish.status.error().message()));
+      AddError(fmt::format("request {} failed without a reason: {}", client.id,
+                           finish.status.error().message()));
     }
   } else if (finish.reason == engine::FinishReason::kCancelled) {
     ++result.cancelled;
-    if (!visitor.is_cancelled) Mistake(fmt::format("request {} was not cancelled", visitor.id));
+    if (!client.is_cancelled) AddError(fmt::format("request {} was not cancelled", client.id));
   } else {
     ++result.answered;
-    result.small_answered += is_small;
-    result.small_alike += is_small && visitor.answer == visitor.expected;
-    if (!IsAsExpected(visitor)) {
-      Mistake(fmt::format("request {} ended after {} of {} tokens", visitor.id,
-                          visitor.answer.size(), visitor.expected.size()));
+    result.narrow_answered += is_narrow;
+    result.narrow_equal += is_narrow && client.answer == client.expected;
+    if (!IsAsExpected(client)) {
+      AddError(fmt::format("request {} ended after {} of {} tokens", client.id,
+                           client.answer.size(), client.expected.size()));
     }
   }
 }
@@ -507,38 +506,37 @@ void World::Check(Visitor& visitor, SimResult& result) {
 // All nodes return, and failed requests continue where they were.
 void World::ContinueFailed(SimResult& result) {
   hub_.HealAll();
-  troubles_.clear();
+  faults_.clear();
   gives_up_ = false;
   for (const auto& machine : machines_) {
     if (!machine->server) machine->returns_ns = clock_.NowNs();
   }
-  std::vector<Visitor*> continuing;
-  for (const auto& visitor : visitors_) {
-    const bool has_all = visitor->front->is_small
-                             ? visitor->request.max_tokens <= visitor->answer.size()
-                             : visitor->expected.size() == visitor->answer.size();
-    if (visitor->finish->status.ok() || has_all) continue;
-    if (!visitor->sequence) continue;
-    visitor->rounds = 1;
-    visitor->cancel_ns = kNeverNs;
-    visitor->request.max_tokens -= visitor->answer.size();
-    visitor->prompt = visitor->sequence->tokens();
-    visitor->finish.reset();
-    visitor->is_submitted = false;
-    visitor->arrives_ns = clock_.NowNs() + kNsPerSecond;
-    continuing.push_back(visitor.get());
+  std::vector<Client*> continuing;
+  for (const auto& client : clients_) {
+    const bool has_all = client->front->is_narrow
+                             ? client->request.max_tokens <= client->answer.size()
+                             : client->expected.size() == client->answer.size();
+    if (client->finish->status.ok() || has_all) continue;
+    if (!client->sequence) continue;
+    client->rounds = 1;
+    client->cancel_ns = kNeverNs;
+    client->request.max_tokens -= client->answer.size();
+    client->prompt = client->sequence->tokens();
+    client->finish.reset();
+    client->is_submitted = false;
+    client->arrives_ns = clock_.NowNs() + kNsPerSecond;
+    continuing.push_back(client.get());
   }
   if (continuing.empty()) return;
   RunUntilFinished();
-  for (const Visitor* visitor : continuing) {
-    if (!visitor->finish) continue;
-    if (visitor->finish->status.ok() && IsAsExpected(*visitor)) {
+  for (const Client* client : continuing) {
+    if (!client->finish) continue;
+    if (client->finish->status.ok() && IsAsExpected(*client)) {
       ++result.continued;
     } else {
-      Mistake(
-          fmt::format("request {} did not continue when all nodes had returned: {}", visitor->id,
-                      visitor->finish->status.ok() ? "other tokens"
-                                                   : visitor->finish->status.error().message()));
+      AddError(fmt::format(
+          "request {} did not go on when all nodes were back: {}", client->id,
+          client->finish->status.ok() ? "other tokens" : client->finish->status.error().message()));
     }
   }
 }
@@ -546,8 +544,8 @@ void World::ContinueFailed(SimResult& result) {
 SimResult World::Run() {
   SimResult result;
   RunUntilFinished();
-  for (const auto& visitor : visitors_) Check(*visitor, result);
-  if (mistakes_.empty()) ContinueFailed(result);
+  for (const auto& client : clients_) Check(*client, result);
+  if (errors_.empty()) ContinueFailed(result);
   for (const auto& front : fronts_) {
     const conduct::ConductorCounters& counters = front->conductor->counters();
     result.replans += counters.replans;
@@ -556,7 +554,7 @@ SimResult World::Run() {
     result.frames_ahead += counters.frames_ahead;
     result.frames_cancelled += counters.frames_ahead_cancelled;
     result.fetched += counters.fetched_tokens;
-    if (front->is_small) result.small_fetched += counters.fetched_tokens;
+    if (front->is_narrow) result.narrow_fetched += counters.fetched_tokens;
     result.given_up += counters.fetches_given_up;
     if (!front->drafts) continue;
     for (const drafting::RemoteDraftCounts& of : front->drafts->counts()) {
@@ -567,13 +565,13 @@ SimResult World::Run() {
   }
   if (drafters_) result.complaints = drafters_->complaints();
   for (const auto& [what, count] : result.complaints) {
-    if (count > 1) Mistake(fmt::format("a complaint was made {} times: {}", count, what));
+    if (count > 1) AddError(fmt::format("it was said {} times: {}", count, what));
   }
   result.drafts = drafts_;
-  visitors_.clear();
+  clients_.clear();
   result.trace = trace_.Digest();
   result.lines = trace_.lines();
-  result.mistakes = mistakes_;
+  result.errors = errors_;
   return result;
 }
 

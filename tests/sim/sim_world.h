@@ -23,7 +23,7 @@
 #include "engine/sequence.h"
 #include "sim_drafters.h"
 #include "sim_network.h"
-#include "sim_prophet.h"
+#include "sim_oracle.h"
 #include "stage/slice_source_for_test.h"
 #include "stage/stage_server.h"
 
@@ -32,20 +32,20 @@ namespace aster::sim {
 // The result of a seed.
 struct SimResult {
   Hash128 trace;
-  std::vector<std::string> lines;     // of the trace, if kept
-  std::vector<std::string> mistakes;  // empty if all is right
+  std::vector<std::string> lines;   // of the trace, if kept
+  std::vector<std::string> errors;  // none: all is as it must be
   size_t answered = 0;
   size_t failed = 0;  // with a clean error
   size_t cancelled = 0;
-  size_t continued = 0;       // after they had failed
-  size_t small_answered = 0;  // of the answered, by front ends that quantise KV rows on their way
-  size_t small_alike = 0;     // of these, equal to one machine's answer
+  size_t continued = 0;        // after they had failed
+  size_t narrow_answered = 0;  // of these, with rows in fewer bits on their way
+  size_t narrow_equal = 0;     // and what one machine says
   uint64_t replans = 0;
   uint64_t replayed = 0;
   uint64_t preempted = 0;
-  uint64_t fetched = 0;        // tokens of KV rows from other nodes
-  uint64_t small_fetched = 0;  // of these, quantised on their way
-  uint64_t given_up = 0;       // fetches
+  uint64_t fetched = 0;         // tokens that others remembered
+  uint64_t narrow_fetched = 0;  // of them, in fewer bits
+  uint64_t given_up = 0;        // fetches
   engine::DraftCounts drafts;
   uint64_t frames_ahead = 0;  // of draft tokens that follow draft tokens in flight
   uint64_t frames_cancelled = 0;
@@ -75,13 +75,13 @@ class World {
   };
   // A program that sends requests to the machines.
   struct Front {
-    bool is_small = false;  // KV rows are quantised on their way
+    bool is_narrow = false;  // KV rows travel in fewer bits
     std::unique_ptr<SimNetwork> network;
     std::unique_ptr<drafting::RemoteProposers> drafts;  // or null
     std::unique_ptr<conduct::Conductor> conductor;
   };
-  struct Visitor {
-    Front* front = nullptr;  // the front end that gets its requests
+  struct Client {
+    Front* front = nullptr;  // that is asked
     engine::Request request;
     std::vector<int32_t> prompt;
     std::optional<engine::Sequence> sequence;
@@ -95,7 +95,7 @@ class World {
     bool is_cancelled = false;
     uint32_t rounds = 1;  // requests on the same sequence, one after the other
   };
-  struct Trouble {
+  struct Fault {
     int64_t at_ns = 0;
     std::function<void()> happens;
   };
@@ -106,32 +106,32 @@ class World {
 
   void AddMachine(uint64_t number);
   void AddFront(uint64_t number, const conduct::ConductorOptions& options);
-  void AddVisitor();
-  void AddTroubles();
+  void AddClient();
+  void AddFaults();
   void Kill(size_t index, int64_t away_ns);
   void Boot(Machine& machine);
   uint32_t CutFrom(uint32_t layer);
   bool CanShareLayers();
   std::vector<plan::PlanStage> RandomPath(const std::vector<size_t>& among);
   plan::Plan GroupPlan(const std::vector<size_t>& among);
-  plan::Plan RandomPlan(const std::vector<size_t>& among, bool is_small);
-  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, bool is_small);
-  std::vector<int32_t> Expected(const Visitor& visitor);
+  plan::Plan RandomPlan(const std::vector<size_t>& among, bool is_narrow);
+  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, bool is_narrow);
+  std::vector<int32_t> Expected(const Client& client);
 
   void RunUntilFinished();
   int64_t NextNs() const;
   void RunMachine(Machine& machine);
-  void RunVisitors();
-  void Submit(Visitor& visitor);
-  void NextRound(Visitor& visitor);
-  static bool IsAsExpected(const Visitor& visitor);
-  void Check(Visitor& visitor, SimResult& result);
+  void RunClients();
+  void Submit(Client& client);
+  void NextRound(Client& client);
+  static bool IsAsExpected(const Client& client);
+  void Check(Client& client, SimResult& result);
   void ContinueFailed(SimResult& result);
-  void Mistake(const std::string& what) { mistakes_.push_back(what); }
+  void AddError(const std::string& what) { errors_.push_back(what); }
 
   plan::TestModel& model_;
   Random random_;
-  Prophet prophet_;
+  OracleDrafter oracle_;
   VirtualClock clock_;
   Trace trace_;
   SimHub hub_;
@@ -143,11 +143,11 @@ class World {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::unique_ptr<SimDrafters> drafters_;  // or null
   std::vector<std::unique_ptr<Front>> fronts_;
-  std::vector<std::unique_ptr<Visitor>> visitors_;
+  std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::vector<int32_t>> beginnings_;
-  std::vector<Trouble> troubles_;
+  std::vector<Fault> faults_;
   engine::DraftCounts drafts_;
-  std::vector<std::string> mistakes_;
+  std::vector<std::string> errors_;
 };
 
 }  // namespace aster::sim

@@ -112,14 +112,14 @@ class ClusterCase(Case):
             self.assertLess(time.monotonic(), until, nodes)
             time.sleep(0.2)
 
-    def await_complaint(self, machine, text):
+    def await_log(self, machine, text):
         """Waits until its node writes the text to standard error."""
         os.set_blocking(machine.node.stderr.fileno(), False)
         said = b""
 
-        def has_said():
+        def has_logged():
             nonlocal said
             said += machine.node.stderr.read() or b""
             return text.encode() in said
 
-        wait_for(has_said, text)
+        wait_for(has_logged, text)

@@ -88,7 +88,7 @@ class Clusters(ClusterCase):
             self.await_answer(desk, "lap")
         self.assertEqual(desk.aster("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out"), alone)
 
-    def test_others_answer_than_read(self):
+    def test_prefill_and_decode_nodes_differ(self):
         desk, lap = self.two()
         words = self.folder / "words"
         words.write_text("the rain in spain falls mainly in the plain " * 12)
@@ -111,7 +111,7 @@ class Clusters(ClusterCase):
             words.write_text("the rain in spain falls mainly in the plain " * 30)
         return model, words
 
-    def test_what_another_node_remembers_is_fetched(self):
+    def test_kv_pages_of_another_node_are_fetched(self):
         model, words = self.slow()
         desk, lap = self.two()
         kept = lap.folder / "rows"
@@ -385,7 +385,7 @@ class Clusters(ClusterCase):
         self.assertIn("do not fit into 30.0 MiB of memory", error)
         self.assertNotIn("fetching", error)
 
-    def test_who_is_lost_is_said_where_the_rest_is_too_small(self):
+    def test_failed_nodes_are_named_where_the_rest_is_too_small(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         model = self.folder / "wide.gguf"
@@ -431,7 +431,7 @@ class Clusters(ClusterCase):
         # No machine has the file.
         self.assertIn("is no file here", shed.aster("run", self.tiny.stem, *PROMPT, "--cluster", check=INPUT))
 
-    def test_what_a_node_is_told_wrongly(self):
+    def test_wrong_options_of_a_node(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         self.assertIn("--via HOST:PORT", desk.aster("run", self.tiny, *PROMPT, "--cluster", check=INPUT))
@@ -440,7 +440,7 @@ class Clusters(ClusterCase):
                            (("--memory", "0"), "computes nothing")):
             self.assertIn(why, desk.aster(*node, *wrong, check=INPUT))
         desk.start_node("--join", "127.0.0.1:1")
-        self.await_complaint(desk, "no node of the cluster answers there")
+        self.await_log(desk, "no node of the cluster answers there")
         self.assertIn("runs already", desk.aster(*node, check=INPUT))
         # The node has computed no request yet.
         lap = self.invited(desk, "lap")
@@ -537,7 +537,7 @@ class Clusters(ClusterCase):
         desk.aster("cluster", "revoke", "lap")
         self.await_members(desk, 1)
         lap.aster("run", self.tiny, *PROMPT, "--cluster", "--via", desk.address, check=SYSTEM)
-        self.await_complaint(lap, "this node was revoked")
+        self.await_log(lap, "this node was revoked")
         self.assertEqual(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster"),
                          desk.aster("run", self.tiny, *PROMPT, "-n", 20))
 

@@ -62,7 +62,7 @@ class Drafters(ClusterCase):
 
         wait_for(is_traced, "draft tokens of the other machine in a trace")
 
-    def test_it_says_for_whom_it_drafts(self):
+    def test_status_shows_the_models_it_drafts_for(self):
         desk, _ = self.desk_and_drafter()
         drafters = {}
 
@@ -79,7 +79,7 @@ class Drafters(ClusterCase):
         self.assertGreater(drafters["lap"][0]["tokens_per_s"], 0)
         wait_for(lambda: b"drafts for nova with comet" in desk.aster("cluster", "status"), "the drafter in the table")
 
-    def test_who_cannot_draft_is_named(self):
+    def test_a_node_that_cannot_draft_is_named(self):
         desk, lap = self.desk_and_drafter()
         refused = desk.aster("run", self.tiny, "-p", "the", "--raw", *AT_LAP, check=INPUT)
         self.assertIn("no drafter of this model's vocabulary", refused)

@@ -94,7 +94,7 @@ class Ensembles(ClusterCase):
         alone = self.alone_in_spans(run)
         self.assertEqual((alone[0], alone[-1]), (False, True))
 
-    def test_a_member_that_stood_still_is_back_within_the_answer(self):
+    def test_a_member_that_stalled_is_back_within_the_answer(self):
         desk, lap = self.two_with_a_file_each()
 
         def frames():
@@ -136,7 +136,7 @@ class Ensembles(ClusterCase):
         self.assertEqual(ask("both")[0], whole)
         self.assertEqual(self.slices(desk)["desk"], {"nova", "pulsar"})
 
-    def expect_to_go_on(self, lose, bring_back):
+    def expect_answers_to_continue(self, lose, bring_back):
         """A server answers without a machine until that is back."""
         desk, lap = self.two_with_a_file_each()
         ask = self.server(desk, f"{NOVA}@desk,pulsar-of-lap@lap")
@@ -155,11 +155,11 @@ class Ensembles(ClusterCase):
         self.assertEqual(said[0], whole)
 
     def test_a_server_goes_on_without_a_machine_that_was_killed(self):
-        self.expect_to_go_on(lambda lap: lap.stop_node(signal.SIGKILL),
+        self.expect_answers_to_continue(lambda lap: lap.stop_node(signal.SIGKILL),
                              lambda lap: lap.start_node(self.folder / "pulsar-of-lap.gguf", listen=lap.address))
 
-    def test_a_server_goes_on_without_a_machine_that_stands_still(self):
-        self.expect_to_go_on(lambda lap: lap.node.send_signal(signal.SIGSTOP),
+    def test_a_server_goes_on_without_a_stalled_machine(self):
+        self.expect_answers_to_continue(lambda lap: lap.node.send_signal(signal.SIGSTOP),
                              lambda lap: lap.node.send_signal(signal.SIGCONT))
 
     def test_one_model_has_one_place_in_a_server(self):

@@ -25,14 +25,14 @@ def slowed(pid):
     """Lets the process run for a fifth of the time."""
     over = threading.Event()
 
-    def stop_and_go():
+    def pause_and_resume():
         with contextlib.suppress(ProcessLookupError):
             while not over.wait(0.005):
                 os.kill(pid, signal.SIGSTOP)
                 over.wait(0.02)
                 os.kill(pid, signal.SIGCONT)
 
-    thread = threading.Thread(target=stop_and_go)
+    thread = threading.Thread(target=pause_and_resume)
     thread.start()
     try:
         yield
@@ -66,7 +66,7 @@ class Answers(Faulty):
         cls.command = ("run", cls.tiny, *cls.OPTIONS)
         cls.alone = aster(*cls.command).stdout
 
-    def disturb(self, nodes, victims, how, again=None, options=()):
+    def inject_fault(self, nodes, victims, how, again=None, options=()):
         """The whole output of a run of which some nodes failed when it had begun to write."""
         run = self.start((*self.command, *options), nodes)
         begun = run.stdout.read(1)
@@ -83,20 +83,20 @@ class Answers(Faulty):
         return run.returncode, begun + rest, complaint.decode()
 
     def expect_the_same(self, *how, **keywords):
-        status, text, complaint = self.disturb(*how, **keywords)
+        status, text, complaint = self.inject_fault(*how, **keywords)
         self.assertEqual((status, text), (0, self.alone), complaint)
 
     def test_a_killed_node(self):
         for victim, options in ((0, ()), (1, ("--draft", "ngram")), (2, ())):
             self.expect_the_same(3, [victim], signal.SIGKILL, options=options)
 
-    def test_a_node_that_is_told_to_end(self):
+    def test_a_terminated_node(self):
         self.expect_the_same(2, [0], signal.SIGTERM)
 
-    def test_a_node_that_stands_still(self):
+    def test_a_stalled_node(self):
         self.expect_the_same(2, [1], signal.SIGSTOP)
 
-    def test_a_node_that_stands_still_for_a_moment(self):
+    def test_a_node_that_stalls_for_a_moment(self):
         self.expect_the_same(2, [0], signal.SIGSTOP, again=signal.SIGCONT)
 
     def test_two_of_three(self):
@@ -123,7 +123,7 @@ class Answers(Faulty):
                                  options=("--split", "node-1=0:1,node-3=2:out", "--decode", "node-2+node-1"))
 
     def test_no_node_is_left(self):
-        status, text, complaint = self.disturb(2, [0, 1], signal.SIGKILL)
+        status, text, complaint = self.inject_fault(2, [0, 1], signal.SIGKILL)
         self.assertEqual(status, SYSTEM)
         self.assertTrue(self.alone.startswith(text.rstrip(b"\n")[:1]))
         self.assertIn("layers", complaint)

@@ -67,7 +67,7 @@ class KvTransfer(Faulty):
             self.assertIn(f'--prefill: no node is called "{name}"; there are: node-1, node-2'.encode(), done.stderr)
         aster(*self.short, "--decode", "node-2", check=USAGE)
 
-    def test_a_session_is_gone_on_from_elsewhere(self):
+    def test_a_session_is_continued_on_other_nodes(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
         three = ("--local-nodes", 3, "--prefill", PREFILL, "--decode", "node-3")
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 30, "--ignore-eos", "-q")
@@ -91,7 +91,7 @@ class KvTransfer(Faulty):
         # Exact rows cannot be used on a route with inexact ones: the text is computed again.
         aster("run", self.model, "--session", "exact", *asked, *two, environment=home)
 
-    def disturb(self, victim, how, in_prefill):
+    def inject_fault(self, victim, how, in_prefill):
         run = self.start((*self.command, "--prefill", PREFILL, "--decode", "node-3"), 3)
         begun = b""
         if in_prefill:
@@ -109,14 +109,14 @@ class KvTransfer(Faulty):
 
     def test_a_node_that_is_killed_in_prefill(self):
         for victim in range(3):
-            self.disturb(victim, signal.SIGKILL, in_prefill=True)
+            self.inject_fault(victim, signal.SIGKILL, in_prefill=True)
 
     def test_a_node_that_is_killed_in_decode(self):
         for victim in range(3):
-            self.disturb(victim, signal.SIGKILL, in_prefill=False)
+            self.inject_fault(victim, signal.SIGKILL, in_prefill=False)
 
     def test_a_node_that_is_stopped_in_prefill(self):
-        self.disturb(2, signal.SIGSTOP, in_prefill=True)
+        self.inject_fault(2, signal.SIGSTOP, in_prefill=True)
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ TEST_F(Links, AConnectionThatIsReset) {
   }
 }
 
-TEST_F(Links, AConnectionThatIsResetWhileThePromptIsRead) {
+TEST_F(Links, AConnectionThatIsResetInPrefill) {
   bool is_cut = false;
   const uint64_t replans = ExpectTheSame({.on_prefill = [&](uint64_t done) {
     if (done > 0 && !std::exchange(is_cut, true)) nodes_[1]->link().Cut();
@@ -213,7 +213,7 @@ TEST_F(Links, ALinkThatBecomesSlowAndThenBreaks) {
   }});
 }
 
-TEST_F(Links, NobodyWhoCouldReplaceANode) {
+TEST_F(Links, NoOtherNodeCanReplaceOne) {
   const std::vector<plan::PlanNode> plan_nodes = {nodes_[0]->plan_node(), nodes_[1]->plan_node()};
   const plan::Plan plan = plan::ParseSplit("0:1,2:out", plan::kTestLayers, plan_nodes).value();
   Conductor conductor(*front_, plan::TestModel::Get().route_model(), nullptr, plan);

@@ -25,7 +25,7 @@ class LongPrompts(Faulty):
         words.write_text("the rain in spain falls mainly in the plain " * 400)
         cls.command = ("run", cls.model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 8, "--ignore-eos", "-q")
 
-    def start_reading(self, nodes):
+    def start_prefill(self, nodes):
         """The run and its nodes, all of which have begun to compute."""
         run = self.start(self.command, nodes)
         wait_for(lambda: run.poll() is not None or
@@ -38,7 +38,7 @@ class LongPrompts(Faulty):
     def test_a_killed_node(self):
         alone = aster(*self.command).stdout
         for victim in (0, 1):
-            run, started = self.start_reading(2)
+            run, started = self.start_prefill(2)
             os.kill(started[victim], signal.SIGKILL)
             text, complaint = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, text), (0, alone), complaint)
@@ -46,7 +46,7 @@ class LongPrompts(Faulty):
 
     def test_nodes_end_with_the_command_that_started_them(self):
         for how in (signal.SIGKILL, signal.SIGINT):
-            run, started = self.start_reading(2)
+            run, started = self.start_prefill(2)
             run.send_signal(how)
             text, _ = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, text), (-how, b""))

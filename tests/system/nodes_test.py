@@ -38,7 +38,7 @@ class Nodes(Case):
         self.assertNotEqual(run.returncode, 0)
         self.assertIn(b"leave --kv-wire out", run.stderr)
 
-    def test_a_pipeline_reads_and_a_group_answers(self):
+    def test_a_pipeline_prefills_and_a_group_decodes(self):
         ask = ("run", self.tiny, "-p", "the rain in " * 40, "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 60)
         alone = aster(*ask).stdout
         for prefill, decode in (("0:1,2:out", "node-1+node-2"), ("0:1,2:out", "2*node-2+node-1"),
@@ -184,7 +184,7 @@ class Nodes(Case):
         self.assertRegex(run.stdout, rb"node-1=0:1,node-2=2:out in chunks of 40  differs\n")
         self.assertIn(b"NOT equal", run.stdout)
 
-    def test_what_is_remembered_travels_in_fewer_bits_where_that_is_asked_for(self):
+    def test_kv_rows_are_transferred_in_fewer_bits_on_request(self):
         words = self.folder / "many-words"
         words.write_text("the rain in spain falls mainly in the plain " * 40)
         ask = ("run", self.tiny, "--prompt-file", words, "--raw", "--temp", 0, "-n", 8, "--json")

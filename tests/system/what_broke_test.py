@@ -237,7 +237,7 @@ class WhatBroke(ClusterCase):
         shutil.copytree(desk.folder / "config", twin.folder / "config")
         twin.start_node("--join", desk.address)
         for machine in (desk, twin):
-            self.await_complaint(machine, "another process runs with this node's identity")
+            self.await_log(machine, "another process runs with this node's identity")
 
     def test_what_broke_13_names_of_splits_and_of_other_nodes(self):
         desk = self.machine("desk")

@@ -23,8 +23,8 @@
 #include "cli/options/model_options.h"
 #include "cli/terminal/progress.h"
 #include "disk/disk_pages.h"
-#include "engine/known_proposers.h"
 #include "engine/measure_generator.h"
+#include "engine/oracle_proposers.h"
 #include "kernels/activations.h"
 #include "kernels/isa_choice.h"
 #include "kernels/pack.h"
@@ -50,7 +50,8 @@ struct BenchFlags {
   std::vector<std::string> compare;  // two files
   std::string against;               // a file to compare this run with
   open::DraftOptions draft;
-  std::optional<uint32_t> draft_right;  // accepted tokens per 100 draft tokens, without a drafter
+  std::optional<uint32_t>
+      draft_accepted_percent;  // accepted tokens per 100 draft tokens, without a drafter
   std::vector<uint32_t> draft_frames = {engine::kMostDrafts};
   EnsembleFlags ensemble;
   bool json = false;
@@ -222,8 +223,8 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   const SystemClock clock;
   open::ModelOptions load = options.model;
   load.threads = options.plan.threads.front();
-  engine::KnowingProposers known(options.draft_right.value_or(0));
-  engine::KnowingProposers* const source = options.draft_right ? &known : nullptr;
+  engine::OracleProposers known(options.draft_accepted_percent.value_or(0));
+  engine::OracleProposers* const source = options.draft_accepted_percent ? &known : nullptr;
   engine::DraftOptions draft = options.draft.ForEngine();
   if (source != nullptr) draft.kind = engine::DraftKind::kModel;
   std::vector<engine::DraftOptions> ways;
@@ -259,7 +260,7 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   json["guesses"] = options.draft.draft;  // tidy: allow(words) a key that scripts read
   json["most"] = options.draft.most;
   json["threads"] = load.threads;
-  if (source != nullptr) json["right"] = known.RightShare();
+  if (source != nullptr) json["right"] = known.AcceptanceRate();
   for (size_t i = 0; i < rates.size(); ++i) {
     json["ways"].push_back(DraftRatesToJson(rates[i]));
     json["ways"].back()["frames"] = ways[i].frames;
@@ -287,7 +288,8 @@ Result<ExitStatus> Bench(const BenchFlags& options, Console& console) {
                    console);
   }
   if (options.ensemble.is_wanted()) return BenchTogether(options, console);
-  if (options.draft.wanted() || options.draft_right) return BenchDrafts(options, console);
+  if (options.draft.wanted() || options.draft_accepted_percent)
+    return BenchDrafts(options, console);
   // Read before the measurements, which take minutes.
   std::vector<BenchRate> earlier;
   if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
@@ -328,7 +330,7 @@ Run DeclareBench(CLI::App& app) {
   DeclareKvCacheOptions(app, options->model.kv_cache);
   DeclareClusterOptions(app, options->cluster);
   DeclareDraftOptions(app, options->draft);
-  app.add_option("--draft-right", options->draft_right,
+  app.add_option("--draft-right", options->draft_accepted_percent,
                  "Instead of a drafter: draft tokens of the answer itself, of which N of 100 are "
                  "right")
       ->excludes("--draft")

@@ -74,7 +74,7 @@ Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
                                               std::span<const engine::DraftOptions> ways,
                                               uint64_t max_tokens, uint32_t repetitions,
                                               const engine::MeasureProgress& progress,
-                                              engine::KnowingProposers* known) {
+                                              engine::OracleProposers* known) {
   const auto answer = [&](const std::vector<int32_t>& prompt, const engine::DraftOptions& draft,
                           Pass& pass) -> Result<std::vector<int32_t>> {
     engine::Sequence sequence = generator.NewSequence();
@@ -114,7 +114,7 @@ Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
         if (turn > 0 || !is_unknown) continue;
         std::vector<int32_t> text = prompts[i];
         text.insert(text.end(), tokens.begin(), tokens.end());
-        known->Foresee(std::move(text), prompts[i].size());
+        known->AddText(std::move(text), prompts[i].size());
       }
     }
     const Pass& plain = passes.front();

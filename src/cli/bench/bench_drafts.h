@@ -14,8 +14,8 @@
 #include "chat/prompt.h"
 #include "cli/terminal/console.h"
 #include "engine/generator.h"
-#include "engine/known_proposers.h"
 #include "engine/measure.h"
+#include "engine/oracle_proposers.h"
 
 namespace aster::cli {
 
@@ -43,7 +43,7 @@ Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
                                               std::span<const engine::DraftOptions> ways,
                                               uint64_t max_tokens, uint32_t repetitions,
                                               const engine::MeasureProgress& progress,
-                                              engine::KnowingProposers* known);
+                                              engine::OracleProposers* known);
 
 nlohmann::ordered_json DraftRatesToJson(const DraftRates& rates);
 void PrintDraftRates(const DraftRates& rates, Console& console);

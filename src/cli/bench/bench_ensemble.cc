@@ -30,7 +30,7 @@ constexpr const char* kAsked[] = {
     "The key is in the barn. Then Jack takes the key to the mill. Where is the key now?",
 };
 
-class Unheard final : public respond::Listener {
+class IgnoringListener final : public respond::Listener {
   void OnPiece(const respond::Piece&) override {}
   void OnEnd(const respond::End&) override {}
 };
@@ -103,7 +103,7 @@ class EnsembleBench {
       const ensemble::Question question = QuestionOf(text);
       const auto prompt = TRY(respond::MakePrompt(member.model, question.conversation));
       engine::Sequence sequence = member.generator->NewSequence();
-      Unheard listener;
+      IgnoringListener listener;
       const auto answered = TRY(respond::Run(*member.generator, sequence, member.model,
                                              question.settings, prompt, listener));
       cost.generated += answered.generated.finish.counts.generated;

@@ -17,7 +17,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/interrupt.h"
 #include "cluster/drain_order.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 #include "open/node_pool.h"
 
 namespace aster::cli {
@@ -59,8 +59,8 @@ Status Order(const OwnCluster& own, const cluster::Member& member, bool is_drain
     const cluster::Authority authority = TRY(own.home.LoadAuthority());
     request.signature = TRY(cluster::SignDrainOrder(member.node, is_drained, authority.key));
   }
-  return node::AskAnywhere(own.identity, member,
-                           [&](rpc::ControlClient& client) { return client.Drain(request); });
+  return node::CallMember(own.identity, member,
+                          [&](rpc::ControlClient& client) { return client.Drain(request); });
 }
 
 // The number of front ends that have not left it, once that is 0 or the wait is over.
@@ -70,7 +70,7 @@ Result<uint32_t> AwaitLeaving(const OwnCluster& own, const cluster::Member& memb
   const int64_t deadline_ns = clock.NowNs() + wait_ns;
   const InterruptGuard guard;
   for (;;) {
-    const cluster::NodeStatus status = TRY(node::AskAnywhere(
+    const cluster::NodeStatus status = TRY(node::CallMember(
         own.identity, member, [](rpc::ControlClient& client) { return client.GetStatus(); }));
     if (!status.is_drained) {
       return Error(Code::kAborted,

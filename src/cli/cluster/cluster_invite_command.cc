@@ -38,9 +38,9 @@ struct ClusterInviteFlags {
 };
 
 // Answers only requests to join.
-class Doorkeeper final : public rpc::ControlService {
+class InviteService final : public rpc::ControlService {
  public:
-  Doorkeeper(const cluster::Home& home, const Clock& clock) : admission_(home, clock) {}
+  InviteService(const cluster::Home& home, const Clock& clock) : admission_(home, clock) {}
 
   Status Admit(const rpc::NodeId& /*from*/) override { return Nothing(); }
   Result<cluster::JoinReply> Join(const cluster::JoinRequest& request) override {
@@ -130,13 +130,13 @@ Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
   TRY(own.home.LoadAuthority());
   std::vector<std::string> addresses = RunningNodeAddresses(own);
   const bool has_node = !addresses.empty();
-  Doorkeeper doorkeeper(own.home, clock);
+  InviteService service(own.home, clock);
   std::unique_ptr<rpc::ControlServer> server;
   std::unique_ptr<discovery::Discovery> discovery;
   if (!has_node) {
     addresses = TRY(node::ParseListen(options.listen).In("--listen")).control;
     if (options.wait) {
-      server = TRY(rpc::ControlServer::Start({own.identity, addresses}, doorkeeper));
+      server = TRY(rpc::ControlServer::Start({own.identity, addresses}, service));
       addresses = server->addresses();
       if (const auto port = TRY(discovery::PortFromEnvironment())) {
         discovery =

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kFileColumns = 160;
 constexpr ScreenSize kUsualScreen = {.columns = 80, .rows = 24};
 // The longest delay of Ctrl-C.
-constexpr int64_t kNapNs = 50 * kNsPerMs;
+constexpr int64_t kPollNs = 50 * kNsPerMs;
 
 constexpr std::string_view kOtherScreen = "\x1b[?1049h\x1b[?25l";  // and hides the cursor
 constexpr std::string_view kOwnScreen = "\x1b[?25h\x1b[?1049l";
@@ -31,7 +31,7 @@ constexpr std::string_view kRestOfScreen = "\x1b[J";
 // False if the user wants to stop.
 bool Wait(Clock& clock, int64_t deadline_ns) {
   while (!InterruptGuard::Interrupted() && clock.NowNs() < deadline_ns) {
-    clock.SleepFor(std::min(kNapNs, deadline_ns - clock.NowNs()));
+    clock.SleepFor(std::min(kPollNs, deadline_ns - clock.NowNs()));
   }
   return !InterruptGuard::Interrupted();
 }

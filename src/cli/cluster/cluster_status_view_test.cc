@@ -83,7 +83,7 @@ ClusterSample TwoNodes() {
   return sample;
 }
 
-TEST(ClusterStatus, ShowsWhoDoesWhat) {
+TEST(ClusterStatus, ShowsTheWorkOfEachNode) {
   const std::string text = ClusterStatusText(TwoNodes(), nullptr, 200);
   EXPECT_THAT(text, HasSubstr("3 nodes, 2 of them up; 16 cores, 60.0 GiB for models\n"));
   EXPECT_THAT(text, HasSubstr("  attic   alive      8 cores avx512    12.0 GiB of 30.0 GiB"));
@@ -195,7 +195,7 @@ TEST(ClusterStatus, AGpuIsShownWithItsNode) {
   EXPECT_TRUE(json["nodes"][0]["devices"].empty());
 }
 
-TEST(ClusterStatus, ALinkThatNobodyUsesIsNotDown) {
+TEST(ClusterStatus, AnUnusedLinkIsNotDown) {
   ClusterSample sample = TwoNodes();
   std::vector<cluster::LinkStatus>& links = sample.nodes[0].status->links;
   links[0].is_up = false;
@@ -264,7 +264,7 @@ TEST(ClusterStatus, EveryLineFitsWhateverTheWidth) {
   }
 }
 
-TEST(ClusterStatus, NothingThatPeersSayMovesTheCursor) {
+TEST(ClusterStatus, ControlCharactersOfPeersAreNotPrinted) {
   ClusterSample sample = TwoNodes();
   const std::string evil = "\x1b[2J\r\n\xff\u202e";
   sample.nodes[0].description->name = evil;
@@ -277,7 +277,7 @@ TEST(ClusterStatus, NothingThatPeersSayMovesTheCursor) {
   EXPECT_TRUE(nlohmann::json::accept(ClusterStatusJson(sample, nullptr)));
 }
 
-TEST(ClusterStatus, AbsurdNumbersAreShownSomehow) {
+TEST(ClusterStatus, AbsurdNumbersAreShown) {
   ClusterSample sample = TwoNodes();
   cluster::SliceStatus& slice = sample.nodes[0].status->slices[0];
   slice.layers = {UINT32_MAX - 1, UINT32_MAX};

@@ -20,12 +20,12 @@ Finding InstructionSet(const Facts& facts) {
     finding.level = Level::kSlow;
     finding.found = fmt::format("{}, though this processor has {}", probes.isa, probes.fastest_isa);
     finding.cost = "Every product of matrices takes longer, several times as long with ref";
-    finding.mend = "unset ASTER_ISA";
+    finding.fix = "unset ASTER_ISA";
   } else if (probes.isa == "ref") {
     finding.level = Level::kSlow;
     finding.found = "ref: plain C++, since this processor has neither AVX2 with FMA nor NEON";
     finding.cost = "Every product of matrices takes several times as long";
-    finding.mend = "Compute on another machine of a cluster: aster run MODEL --cluster";
+    finding.fix = "Compute on another machine of a cluster: aster run MODEL --cluster";
   }
   return finding;
 }
@@ -39,7 +39,7 @@ Finding Cores(const Facts& facts) {
                               usable, facts.online_cpus);
   finding.cost =
       fmt::format("Prefill has at most {}/{} of the machine's rate", usable, facts.online_cpus);
-  finding.mend =
+  finding.fix =
       "Raise the limit where it was set: docker run --cpus, systemctl set-property UNIT CPUQuota=, "
       "taskset";
   return finding;
@@ -52,7 +52,7 @@ Finding Load(const Facts& facts) {
   finding.level = Level::kSlow;
   finding.found = fmt::format("{:.1f} on {} cores: other programs compute", facts.load, cores);
   finding.cost = "A step waits for its slowest core, so that one shared core slows all of them";
-  finding.mend = "ps -eo pid,pcpu,comm --sort=-pcpu | head";
+  finding.fix = "ps -eo pid,pcpu,comm --sort=-pcpu | head";
   return finding;
 }
 
@@ -68,7 +68,7 @@ Finding Stolen(const Facts& facts) {
   finding.level = Level::kSlow;
   finding.found += ": the host ran other virtual machines on these cores";
   finding.cost = "Rates vary from minute to minute, and threads wait for the one that was stopped";
-  finding.mend = "Ask the host for cores of its own (pinned, not shared)";
+  finding.fix = "Ask the host for cores of its own (pinned, not shared)";
   return finding;
 }
 
@@ -81,7 +81,7 @@ Finding Memory(const Facts& facts) {
   if (available >= all / 4) return finding;
   finding.level = Level::kSlow;
   finding.cost = "Weights that do not fit are read from the disk again for every token";
-  finding.mend = "ps -eo pid,rss,comm --sort=-rss | head";
+  finding.fix = "ps -eo pid,rss,comm --sort=-rss | head";
   return finding;
 }
 
@@ -94,7 +94,7 @@ Finding HugePages(const Facts& facts) {
     finding.level = Level::kSlow;
     finding.cost =
         "Up to a third of the time to read weights and KV rows goes into address look-ups";
-    finding.mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
+    finding.fix = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
   }
   return finding;
 }
@@ -121,8 +121,8 @@ Finding Governor(const Facts& facts) {
   if (!is_slow) return finding;
   finding.level = Level::kSlow;
   finding.cost = "Cores stay at a low frequency, or take long to leave it after each wait";
-  finding.mend = fmt::format("echo performance | sudo tee {}{}", kCpuFiles,
-                             by_preference ? "energy_performance_preference" : "scaling_governor");
+  finding.fix = fmt::format("echo performance | sudo tee {}{}", kCpuFiles,
+                            by_preference ? "energy_performance_preference" : "scaling_governor");
   return finding;
 }
 
@@ -138,7 +138,7 @@ Finding OpenFiles(const Facts& facts) {
   if (*facts.open_files >= kWanted) return finding;
   finding.level = Level::kNote;
   finding.cost = "aster serve makes connections wait beyond that number, less a few for its files";
-  finding.mend = fmt::format("ulimit -n {}", kWanted);
+  finding.fix = fmt::format("ulimit -n {}", kWanted);
   return finding;
 }
 
@@ -162,7 +162,7 @@ Finding Loopback(const Facts& facts) {
     finding.level = Level::kBad;
     finding.found = "no connection to 127.0.0.1";
     finding.cost = "Neither aster serve nor --local-nodes work";
-    finding.mend = "sudo ip link set lo up";
+    finding.fix = "sudo ip link set lo up";
     return finding;
   }
   const int64_t round_trip_ns = *facts.probes.loopback_ns;
@@ -172,7 +172,7 @@ Finding Loopback(const Facts& facts) {
   finding.cost = fmt::format(
       "Waking a core takes long; on nodes every token waits about {} more for each of them",
       FormatDuration(round_trip_ns));
-  finding.mend =
+  finding.fix =
       "sudo cpupower idle-set -D 50 (no deep sleep of idle cores), or a less busy machine";
   return finding;
 }
@@ -202,9 +202,9 @@ Finding Interface(const InterfaceFact& link) {
           ? "Each hidden state between nodes takes milliseconds, and some take far longer"
           : fmt::format("On nodes: 1 GiB of weights or KV rows takes {}",
                         TimeOfGigabyte(*link.megabits_per_s));
-  finding.mend = link.is_wireless
-                     ? "Connect the nodes of a cluster by cable"
-                     : fmt::format("sudo ethtool {} (what was negotiated, and why)", link.name);
+  finding.fix = link.is_wireless
+                    ? "Connect the nodes of a cluster by cable"
+                    : fmt::format("sudo ethtool {} (what was negotiated, and why)", link.name);
   return finding;
 }
 
@@ -217,7 +217,7 @@ Finding Firewall(const Facts& facts) {
   }
   finding.level = Level::kNote;
   finding.cost = "Other machines may not reach a node here (ports 7424 and 7425)";
-  finding.mend =
+  finding.fix =
       facts.firewall == "ufw" ? "sudo ufw allow 7424:7425/tcp"
       : facts.firewall == "firewalld"
           ? "sudo firewall-cmd --permanent --add-port=7424-7425/tcp && sudo firewall-cmd --reload"
@@ -234,7 +234,7 @@ Finding Gpu(const GpuFact& gpu) {
   }
   finding.level = Level::kNote;
   finding.cost = "Not used: " + gpu.why_not_used;
-  finding.mend = "aster devices";
+  finding.fix = "aster devices";
   return finding;
 }
 
@@ -244,7 +244,7 @@ Finding NoGpu(const Facts& facts) {
           .level = Level::kNote,
           .found = "none: " + (why.empty() ? "no Vulkan driver lists one" : why),
           .cost = "Everything is computed by the processor",
-          .mend =
+          .fix =
               "Where there is one: sudo apt install libvulkan1 mesa-vulkan-drivers, or its "
               "maker's driver"};
 }
@@ -260,16 +260,16 @@ Finding Model(const ModelFact& model, const Facts& facts) {
   if (model.bytes > facts.probes.memory_bytes) {
     finding.level = Level::kBad;
     finding.cost = "It does not fit into this machine's memory";
-    finding.mend = fmt::format(
+    finding.fix = fmt::format(
         "aster plan {} (how many machines it takes), or a file with fewer bits", model.path);
   } else if (missing_bytes > facts.probes.available_bytes) {
     finding.level = Level::kSlow;
     finding.cost = "It does not fit into the memory that is available now";
-    finding.mend = "End other programs (ps -eo pid,rss,comm --sort=-rss | head), or use --cluster";
+    finding.fix = "End other programs (ps -eo pid,rss,comm --sort=-rss | head), or use --cluster";
   } else if (missing_bytes > model.bytes / 10) {
     finding.level = Level::kSlow;
     finding.cost = fmt::format("Loading reads {} from the disk", FormatBytes(missing_bytes));
-    finding.mend = fmt::format("cat {} > /dev/null", model.path);
+    finding.fix = fmt::format("cat {} > /dev/null", model.path);
   }
   return finding;
 }

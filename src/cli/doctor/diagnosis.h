@@ -27,7 +27,7 @@ struct Finding {
   Level level = Level::kGood;
   std::string found = {};
   std::string cost = {};  // empty if it is good
-  std::string mend = {};  // a command, or a sentence; empty if there is nothing to change
+  std::string fix = {};   // a command, or a sentence; empty if there is nothing to change
 };
 
 std::vector<Finding> Diagnose(const Facts& facts);

@@ -73,11 +73,11 @@ class Doctor : public testing::Test {
     ADD_FAILURE() << "nothing is found of " << subject;
     return {};
   }
-  void ExpectSlow(const std::string& subject, const std::string& found, const std::string& mend) {
+  void ExpectSlow(const std::string& subject, const std::string& found, const std::string& fix) {
     const Finding finding = Of(subject);
     EXPECT_EQ(finding.level, Level::kSlow) << subject;
     EXPECT_THAT(finding.found, HasSubstr(found));
-    EXPECT_THAT(finding.mend, HasSubstr(mend));
+    EXPECT_THAT(finding.fix, HasSubstr(fix));
     EXPECT_NE(finding.cost, "");
   }
 
@@ -88,7 +88,7 @@ class Doctor : public testing::Test {
 TEST_F(Doctor, FindsNothingSlowWhereNothingIs) {
   for (const Finding& finding : All()) {
     EXPECT_THAT(finding.level, testing::AnyOf(Level::kGood, Level::kUnknown)) << finding.subject;
-    EXPECT_EQ(finding.mend, "") << finding.subject;
+    EXPECT_EQ(finding.fix, "") << finding.subject;
   }
 }
 
@@ -136,7 +136,7 @@ TEST_F(Doctor, Memory) {
 TEST_F(Doctor, Limits) {
   Limits("1024", "unlimited");
   EXPECT_EQ(Of("open_files").level, Level::kNote);
-  EXPECT_EQ(Of("open_files").mend, "ulimit -n 4096");
+  EXPECT_EQ(Of("open_files").fix, "ulimit -n 4096");
   EXPECT_THAT(Of("locked_memory").found, HasSubstr("limit none"));
 }
 
@@ -155,7 +155,7 @@ TEST_F(Doctor, AModelThatDoesNotFit) {
   ExpectSlow("model", "14.0 GiB", "--cluster");
   PutModel(40 * kGiB, 0);
   EXPECT_EQ(Of("model").level, Level::kBad);
-  EXPECT_THAT(Of("model").mend, HasSubstr("aster plan m.gguf"));
+  EXPECT_THAT(Of("model").fix, HasSubstr("aster plan m.gguf"));
 }
 
 TEST_F(Doctor, Network) {
@@ -170,17 +170,17 @@ TEST_F(Doctor, Network) {
   EXPECT_EQ(Of("interface eth0").level, Level::kUnknown);
   Put("/sys/class/net/wlan0/operstate", "up");
   Put("/sys/class/net/wlan0/wireless/here", "");
-  EXPECT_THAT(Of("interface wlan0").mend, HasSubstr("cable"));
+  EXPECT_THAT(Of("interface wlan0").fix, HasSubstr("cable"));
 }
 
 TEST_F(Doctor, Firewalls) {
   EXPECT_EQ(Of("firewall").level, Level::kUnknown);
   Put("/etc/nftables.conf", "chain input { type filter hook input priority 0; policy drop; }");
-  EXPECT_THAT(Of("firewall").mend, HasSubstr("nft -f"));
+  EXPECT_THAT(Of("firewall").fix, HasSubstr("nft -f"));
   Put("/run/firewalld/here", "");
-  EXPECT_THAT(Of("firewall").mend, HasSubstr("firewall-cmd"));
+  EXPECT_THAT(Of("firewall").fix, HasSubstr("firewall-cmd"));
   Put("/etc/ufw/ufw.conf", "# a comment\nENABLED=yes\nLOGLEVEL=low");
-  EXPECT_EQ(Of("firewall").mend, "sudo ufw allow 7424:7425/tcp");
+  EXPECT_EQ(Of("firewall").fix, "sudo ufw allow 7424:7425/tcp");
 }
 
 TEST_F(Doctor, Gpus) {

@@ -39,7 +39,7 @@ ordered_json ToJson(const std::vector<Finding>& findings) {
                     {"level", LevelName(finding.level)},
                     {"found", finding.found},
                     {"cost", finding.cost},
-                    {"mend", finding.mend}});
+                    {"mend", finding.fix}});
   }
   return {{"findings", list}};
 }
@@ -50,7 +50,7 @@ void Print(const Finding& finding, Console& console) {
       console.Styled(StyleOf(finding.level), fmt::format("{:<7}", LevelName(finding.level))),
       finding.subject, Harmless(finding.found));
   if (!finding.cost.empty()) console.Print("        costs: {}\n", Harmless(finding.cost));
-  if (!finding.mend.empty()) console.Print("        mend:  {}\n", Harmless(finding.mend));
+  if (!finding.fix.empty()) console.Print("        mend:  {}\n", Harmless(finding.fix));
 }
 
 void PrintAll(const std::vector<Finding>& findings, Console& console) {

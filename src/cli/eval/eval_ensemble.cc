@@ -87,7 +87,7 @@ class EnsembleEvaluator {
     }
     record_.CountTime(clock_.NowNs() - start_ns);
     is_over_ = true;
-    TellAbsences();
+    WarnOfAbsences();
     return failed_;
   }
 
@@ -121,7 +121,7 @@ class EnsembleEvaluator {
                                            .times = generated.finish.times}));
   }
 
-  void TellAbsences() {
+  void WarnOfAbsences() {
     for (const auto& [what, count] : absences_) {
       console_.Complain("warning", fmt::format("{} of {} answers without {}", count, answered_,
                                                ForDisplay(what)));

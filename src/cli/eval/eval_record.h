@@ -18,7 +18,7 @@
 #include "cli/eval/eval_options.h"
 #include "engine/sampler.h"
 #include "engine/speculation.h"
-#include "eval/asker.h"
+#include "eval/prompt_runner.h"
 #include "eval/questions.h"
 #include "eval/result_file.h"
 #include "eval/results.h"

@@ -14,7 +14,7 @@
 #include "cli/eval/eval_record.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
-#include "eval/asker.h"
+#include "eval/prompt_runner.h"
 #include "model/files/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
@@ -106,20 +106,20 @@ class Evaluator {
     const InterruptGuard guard;
     Progress progress(console_, clock, "", Progress::Unit::kTokens);
     const int64_t start_ns = clock.NowNs();
-    eval::AskOptions ask{
+    eval::PromptRunOptions run{
         .parallel = options_.parallel, .model = model_, .settings = settings_, .on_reply = {}};
     uint64_t done_tokens = 0;
-    ask.on_reply = [&](size_t index, const eval::Reply& reply) {
+    run.on_reply = [&](size_t index, const eval::Reply& reply) {
       done_tokens += prompts_[index].tokens.size();
       record_.CountDrafts(reply.counts.drafts);
       return record_.Add(ResultOf(set_.questions[question_of_prompt_[index]], reply));
     };
-    ask.is_cancelled = [] { return InterruptGuard::Interrupted(); };
-    ask.on_step = [&] {
+    run.is_cancelled = [] { return InterruptGuard::Interrupted(); };
+    run.on_step = [&] {
       progress.SetLabel(record_.Progress());
       progress.Update(done_tokens, total_tokens_);
     };
-    TRY(eval::AskAll(opened->generator(), prompts_, ask));
+    TRY(eval::RunPrompts(opened->generator(), prompts_, run));
     TRY(opened->Save());
     record_.CountTime(clock.NowNs() - start_ns);
     return Ok();

@@ -114,20 +114,19 @@ Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles
 }
 
 // Models with different vocabularies cut a text into different tokens, but into the same bytes.
-double BitsPerByte(const engine::Perplexity& perplexity, double surprise, uint64_t bytes) {
+double BitsPerByte(const engine::Perplexity& perplexity, double nll, uint64_t bytes) {
   const auto count = static_cast<double>(perplexity.count());
-  return surprise * count / std::log(2.0) / static_cast<double>(bytes);
+  return nll * count / std::log(2.0) / static_cast<double>(bytes);
 }
 
 ordered_json PerplexityJson(const engine::Perplexity& perplexity, std::optional<uint64_t> bytes) {
-  const engine::RunningMean& surprise = perplexity.surprise();
-  ordered_json json = {
-      {"perplexity", perplexity.value()}, {"perplexity_error", perplexity.error()},
-      {"mean_surprise", surprise.mean()}, {"mean_surprise_error", surprise.error()},
-      {"bits_per_byte", nullptr},         {"bits_per_byte_error", nullptr}};
+  const engine::RunningMean& nll = perplexity.nll();
+  ordered_json json = {{"perplexity", perplexity.value()}, {"perplexity_error", perplexity.error()},
+                       {"mean_surprise", nll.mean()},      {"mean_surprise_error", nll.error()},
+                       {"bits_per_byte", nullptr},         {"bits_per_byte_error", nullptr}};
   if (bytes) {
-    json["bits_per_byte"] = BitsPerByte(perplexity, surprise.mean(), *bytes);
-    json["bits_per_byte_error"] = BitsPerByte(perplexity, surprise.error(), *bytes);
+    json["bits_per_byte"] = BitsPerByte(perplexity, nll.mean(), *bytes);
+    json["bits_per_byte_error"] = BitsPerByte(perplexity, nll.error(), *bytes);
   }
   return json;
 }
@@ -290,10 +289,10 @@ class TextRun {
                      perplexities_[m].error(),
                      m == 0 ? options_.model.paths.front() : options_.against);
       if (!chunks.scored_bytes) continue;
-      const engine::RunningMean& surprise = perplexities_[m].surprise();
+      const engine::RunningMean& nll = perplexities_[m].nll();
       console_.Print("bits per byte  {:.4f} ± {:.4f}\n",
-                     BitsPerByte(perplexities_[m], surprise.mean(), *chunks.scored_bytes),
-                     BitsPerByte(perplexities_[m], surprise.error(), *chunks.scored_bytes));
+                     BitsPerByte(perplexities_[m], nll.mean(), *chunks.scored_bytes),
+                     BitsPerByte(perplexities_[m], nll.error(), *chunks.scored_bytes));
     }
     if (perplexities_.size() == 2) PrintDivergence(divergence_->Report(), console_);
     const auto tokens = static_cast<double>(chunks.count * chunks.length);

@@ -98,7 +98,7 @@ class TextRater {
   static ensemble::Question QuestionOf(const TextChunk& chunk) {
     ensemble::Question question;
     question.text = std::string(chunk.before);
-    question.dictated = std::string(chunk.scored);
+    question.forced_text = std::string(chunk.scored);
     return question;
   }
 

@@ -104,7 +104,7 @@ std::string ArchitecturesTable() {
     table += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", ArchName(row.arch), row.models,
                          YesWhere(std::ranges::any_of(shapes, Divides)),
                          YesWhere(Takes(shape, {.type = kernels::KvType::kQ8})),
-                         YesWhere(Takes(shape, {.window = 4096})), YesWhere(CanDraftNext(shape)),
+                         YesWhere(Takes(shape, {.window = 4096})), YesWhere(CanDraftWithMtp(shape)),
                          fmt::join(calls, ", "));
   }
   return table;

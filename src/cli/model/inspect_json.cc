@@ -121,7 +121,7 @@ Json TensorsToJson(const gguf::ModelFiles& files) {
 void AddLatent(const model::Shape& shape, Json& json) {
   json["streams"] = shape.streams.count;
   json["compress_ratios"] = shape.latent.ratios;
-  if (!shape.shares_far_rows()) return;
+  if (!shape.shares_compressed_rows()) return;
   json["makes_rows"] = shape.latent.makes_rows;
   json["chooses_rows"] = shape.latent.chooses_rows;
   const model::Ngrams& ngrams = *shape.ngrams;
@@ -198,7 +198,7 @@ Json ShapeToJson(const model::Shape& shape) {
   if (shape.temperature > 0) json["temperature_scale"] = shape.temperature;
   if (shape.logit_cap > 0) json["logit_cap"] = shape.logit_cap;
   if (shape.is_latent()) AddLatent(shape, json);
-  if (model::CanDraftNext(shape)) json["next_layers"] = shape.next_layers;
+  if (model::CanDraftWithMtp(shape)) json["next_layers"] = shape.mtp_layers;
   return json;
 }
 

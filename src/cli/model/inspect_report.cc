@@ -114,7 +114,7 @@ std::string ShapeLine(const model::Shape& shape) {
     const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);
     line += fmt::format(", {} streams, compressed rows in {} of {} layers", shape.streams.count,
                         compressed, shape.layer_count);
-    if (shape.shares_far_rows()) line += SharedText(shape);
+    if (shape.shares_compressed_rows()) line += SharedText(shape);
   }
   if (shape.is_mla()) line += fmt::format(", one KV row of {} for all heads (MLA)", shape.head_dim);
   if (shape.is_indexed()) {
@@ -128,7 +128,7 @@ std::string ShapeLine(const model::Shape& shape) {
     line += fmt::format(", {} states of {}x{} in all layers but every {}", recurrence.value_heads,
                         recurrence.key_dim, recurrence.value_dim, Ordinal(recurrence.full_every));
   }
-  if (shape.next_layers > 0) line += ", an MTP block";
+  if (shape.mtp_layers > 0) line += ", an MTP block";
   if (shape.left_out > 0) line += ", MTP blocks left out";
   return line +
          fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");

@@ -75,8 +75,8 @@ struct Plan {
   std::vector<model::Slice> slices;
   std::vector<Machine> machines;  // [slices], if machines were given
   std::vector<uint32_t> contexts;
-  std::optional<uint64_t> next_block_bytes;  // in addition to the rest
-  std::optional<uint64_t> drafter_bytes;     // with the variant's head, if a drafter was given
+  std::optional<uint64_t> mtp_bytes;      // in addition to the rest
+  std::optional<uint64_t> drafter_bytes;  // with the variant's head, if a drafter was given
 };
 
 // Positions that are computed at once, for the scratch of each slice.
@@ -228,8 +228,8 @@ Result<Plan> PlanOf(const PlanFlags& options) {
       };
       plan.variants.push_back({std::string(mix.name), TRY(sizes_of({})), sizes_of});
     }
-    if (model::CanDraftNext(plan.shape) && plan.shape.next_layers == 0)
-      plan.next_block_bytes = TRY(model::NextBlockBytes(model::Place::kMemory, plan.shape));
+    if (model::CanDraftWithMtp(plan.shape) && plan.shape.mtp_layers == 0)
+      plan.mtp_bytes = TRY(model::MtpBytes(model::Place::kMemory, plan.shape));
   }
   TRY(ChooseSlices(options, plan));
   TRY(ChooseContexts(options, plan));
@@ -399,9 +399,9 @@ Status PrintTables(const Plan& plan, Console& console) {
   console.Print("Between slices every token takes {} on the wire ({} numbers of 32 bits).\n",
                 FormatBytes(uint64_t{plan.shape.hidden_width()} * sizeof(float)),
                 plan.shape.hidden_width());
-  if (plan.next_block_bytes) {
+  if (plan.mtp_bytes) {
     console.Print("The MTP block, where a file has it, takes {} more on the last machine.\n",
-                  FormatBytes(*plan.next_block_bytes));
+                  FormatBytes(*plan.mtp_bytes));
   }
   if (plan.drafter_bytes && plan.slices.back().part.is_whole()) {
     console.Print("The drafter takes {} of the weights of the last machine.\n",
@@ -429,7 +429,7 @@ Status PrintJson(const Plan& plan, Console& console) {
   }
   Json json = {{"wire_bytes_per_token", uint64_t{plan.shape.hidden_width()} * sizeof(float)},
                {"slices", slices}};
-  if (plan.next_block_bytes) json["next_block_bytes"] = *plan.next_block_bytes;
+  if (plan.mtp_bytes) json["next_block_bytes"] = *plan.mtp_bytes;
   if (plan.drafter_bytes) json["drafter_bytes"] = *plan.drafter_bytes;
   for (const Variant& variant : plan.variants) {
     if (plan.machines.empty()) break;

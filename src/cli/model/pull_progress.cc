@@ -26,7 +26,7 @@ Result<pull::Pulled> PullModel(const pull::Source& source, const std::string& fo
   options.on_progress = [&](const pull::RemoteFile& file, uint64_t done, uint64_t total) {
     if (shown != file.name) {
       progress.emplace(console, clock, Harmless(file.name), Progress::Unit::kBytes,
-                       Progress::Elsewhere::kPlainLines);
+                       Progress::WithoutTerminal::kPlainLines);
       shown = file.name;
     }
     progress->Update(done, total);

@@ -39,7 +39,7 @@ struct SynthFlags {
   // These replace the preset's values.
   std::optional<std::string> arch;
   std::vector<std::string> overrides;
-  bool no_next = false;
+  bool no_mtp = false;
   bool plain_rows = false;
   bool tied = false;
   bool untied = false;
@@ -109,7 +109,7 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   Replace(shape.experts.hash_layers, options.hash_layers);
   Replace(shape.experts.limit, options.expert_limit);
   shape.latent.rounded_rows = !options.plain_rows;
-  if (shape.shares_far_rows()) return;
+  if (shape.shares_compressed_rows()) return;
   if (!options.ratios.empty()) shape.latent.ratios = options.ratios;
   // Further layers repeat the last two listed ones.
   std::vector<uint32_t>& ratios = shape.latent.ratios;
@@ -181,7 +181,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
     }
     shape.arch = arch;
   }
-  if (shape.shares_far_rows()) TRY(CheckDeepSeek41Flags(options));
+  if (shape.shares_compressed_rows()) TRY(CheckDeepSeek41Flags(options));
   Replace(shape.layer_count, options.layers);
   Replace(shape.embedding, options.embedding);
   Replace(shape.head_count, options.heads);
@@ -192,7 +192,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   Replace(shape.context_length, options.context);
   if (options.tied || options.untied) shape.tied_head = options.tied;
   Replace(shape.rope.base, options.rope_base);
-  if (options.no_next) shape.next_layers = 0;
+  if (options.no_mtp) shape.mtp_layers = 0;
   TRY(ReplaceExperts(options, shape));
   if (shape.is_indexed()) shape.index.own.resize(shape.layer_count, 1);
   if (shape.is_latent()) {
@@ -347,7 +347,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   app.add_flag("--untied", options.untied, "The output head has weights of its own")
       ->group(kGroup)
       ->excludes(tied);
-  app.add_flag("--no-next", options.no_next, "Without an MTP block")->group(kGroup);
+  app.add_flag("--no-next", options.no_mtp, "Without an MTP block")->group(kGroup);
 }
 
 void DeclareLatentShape(CLI::App& app, SynthFlags& options) {

@@ -70,7 +70,7 @@ void ReplyPrinter::Emit(const std::string& text) {
 }
 
 void ReplyPrinter::Show(const chat::ReplyEvent& event) {
-  if (event.kind == Kind::kThinking) {
+  if (event.kind == Kind::kReasoning) {
     // Without colours, reasoning is shown in models' markup.
     if (!std::exchange(is_reasoning_, true) && !console_.shows_color())
       Write(std::string(kThinkOpen) + "\n");

@@ -43,7 +43,7 @@ constexpr const char* kNoTemplate =
     "this model carries no chat template: texts are continued as they are";
 constexpr const char* kNoToolsWithoutTemplate =
     "--tools: this model has no chat template, which says how tools are called; use one that has";
-constexpr const char* kNoThinking =
+constexpr const char* kNoReasoning =
     "--think changes nothing: this model's chat template has no reasoning effort";
 
 // A model that is ready to answer, with all that it needs.
@@ -64,8 +64,9 @@ Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32
   loaded.prompt = std::make_unique<chat::ChatPrompt>(
       TRY(chat::ChatPrompt::Make(files.metadata(), *loaded.tokenizer)));
   chat::ChatPrompt& prompt = *loaded.prompt;
-  prompt.SetThinking(options.Thinking());
-  if (!options.think.empty() && !prompt.KnowsThinking()) console.Complain("warning", kNoThinking);
+  prompt.SetReasoningEffort(options.Effort());
+  if (!options.think.empty() && !prompt.SupportsReasoningEffort())
+    console.Complain("warning", kNoReasoning);
   if (options.raw) prompt.DropTemplate();
   const bool has_tools = loaded.base.offers_tools();
   if (has_tools && !prompt.has_template()) return Unimplemented(kNoToolsWithoutTemplate);
@@ -82,31 +83,32 @@ Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32
 }
 
 // The user's input, from wherever it was given; with ids there is no text.
-struct Asked {
+struct PromptInput {
   std::string text;
   std::vector<int32_t> ids;
 };
 
 // The tokens of the first prompt in advance; empty if unknown.
-std::vector<int32_t> TokensOf(const RunOptions& options, const Loaded& loaded, const Asked& asked) {
-  if (!asked.ids.empty()) return asked.ids;
+std::vector<int32_t> TokensOf(const RunOptions& options, const Loaded& loaded,
+                              const PromptInput& input) {
+  if (!input.ids.empty()) return input.ids;
   // A session's text precedes it.
-  if (asked.text.empty() || !options.session.empty() || loaded.prompt == nullptr) return {};
+  if (input.text.empty() || !options.session.empty() || loaded.prompt == nullptr) return {};
   if (!loaded.prompt->has_template()) {
-    auto tokens = loaded.prompt->EncodeRaw(asked.text, /*begins=*/true);
+    auto tokens = loaded.prompt->EncodeRaw(input.text, /*begins=*/true);
     return tokens.ok() ? *std::move(tokens) : std::vector<int32_t>();
   }
   respond::Conversation first = loaded.base;
   if (!options.system.empty())
     first.messages.push_back({{"role", "system"}, {"content", options.system}});
-  first.messages.push_back({{"role", "user"}, {"content", asked.text}});
+  first.messages.push_back({{"role", "user"}, {"content", input.text}});
   auto prompt = respond::MakePrompt(loaded.model, first);
   return prompt.ok() ? std::move(prompt->tokens) : std::vector<int32_t>();
 }
 
 // Options are checked first, as loading weights takes time.
-Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Asked& asked,
-                    const Clock& clock, bool is_kept, Console& console) {
+Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files,
+                    const PromptInput& input, const Clock& clock, bool is_kept, Console& console) {
   Loaded loaded;
   const model::Shape shape = TRY(model::ShapeOf(files));
   if (options.context > shape.context_length) {
@@ -123,7 +125,7 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   const int64_t start_ns = clock.NowNs();
   open::ClusterOptions cluster = options.cluster;
   if (cluster.only_request) {
-    cluster.only_tokens = TokensOf(options, loaded, asked);
+    cluster.only_tokens = TokensOf(options, loaded, input);
     if (!cluster.only_tokens.empty())
       cluster.only_request->prompt_tokens = static_cast<uint32_t>(cluster.only_tokens.size());
   }
@@ -141,34 +143,34 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   return loaded;
 }
 
-Result<Asked> ReadAsked(const RunOptions& options) {
-  Asked asked;
+Result<PromptInput> ReadPromptInput(const RunOptions& options) {
+  PromptInput input;
   if (!options.ids_path.empty()) {
-    asked.ids = TRY(ReadIds(options.ids_path));
-    return asked;
+    input.ids = TRY(ReadIds(options.ids_path));
+    return input;
   }
-  asked.text = TRY(options.ReadPrompt());
-  if (asked.text.empty()) {
+  input.text = TRY(options.ReadPrompt());
+  if (input.text.empty()) {
     return InvalidArgument("the prompt is empty: give some text");
   }
-  return asked;
+  return input;
 }
 
 // Always reported: it is not the conversation that was saved.
-void TellDamage(const LoadedSession& session, Console& console) {
+void WarnOfDamage(const LoadedSession& session, Console& console) {
   if (!session.damage.empty()) console.Complain("warning", Harmless(session.damage));
 }
 
 // Shows the answer while it is made: to ids, or to the next question of a conversation, which is a
 // session's or a new one.
 Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelFiles& files,
-                                   const Asked& asked, Loaded& loaded, Clock& clock,
+                                   const PromptInput& input, Loaded& loaded, Clock& clock,
                                    ReplyPrinter& printer, Console& console) {
   engine::Generator& generator = loaded.opened->generator();
-  if (!asked.ids.empty()) {
+  if (!input.ids.empty()) {
     engine::Sequence sequence = generator.NewSequence();
     return respond::Run(generator, sequence, loaded.model, loaded.settings,
-                        respond::RawPrompt(asked.ids, loaded.base.form), printer);
+                        respond::RawPrompt(input.ids, loaded.base.form), printer);
   }
   respond::Chat chat(generator, loaded.model, loaded.settings, loaded.base, options.system);
   if (!options.session.empty()) {
@@ -176,9 +178,9 @@ Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelF
         TRY(SessionKeeper::Make(files, options.model, generator, clock, console));
     const LoadedSession session = TRY(keeper.Load(options.session, chat, options.text_alone));
     if (!options.quiet) console.Note(Harmless(session.said));
-    TellDamage(session, console);
+    WarnOfDamage(session, console);
   }
-  return chat.Ask(asked.text, printer);
+  return chat.Ask(input.text, printer);
 }
 
 std::string FormatSeconds(double seconds) {
@@ -252,24 +254,24 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
 }
 
 // What is known about the request before there is a tokenizer.
-open::ExpectedRequest Expected(const RunOptions& options, const Asked& asked) {
+open::ExpectedRequest Expected(const RunOptions& options, const PromptInput& input) {
   constexpr size_t kBytesOfToken = 4, kMostTokens = 1 << 20, kUsualAnswer = 256;
-  const size_t prompt = asked.ids.size() + asked.text.size() / kBytesOfToken;
+  const size_t prompt = input.ids.size() + input.text.size() / kBytesOfToken;
   const size_t answer = options.max_tokens.value_or(kUsualAnswer);
   return {.prompt_tokens = static_cast<uint32_t>(std::clamp(prompt, size_t{1}, kMostTokens)),
           .answer_tokens = static_cast<uint32_t>(std::min(answer, kMostTokens))};
 }
 
 Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files, Console& console) {
-  const Asked asked = TRY(ReadAsked(options));
+  const PromptInput input = TRY(ReadPromptInput(options));
   // The gain of draft tokens is not predicted.
-  if (!options.draft.wanted()) options.cluster.only_request = Expected(options, asked);
+  if (!options.draft.wanted()) options.cluster.only_request = Expected(options, input);
   SystemClock clock;
-  Loaded loaded = TRY(Load(options, files, asked, clock, !options.session.empty(), console));
+  Loaded loaded = TRY(Load(options, files, input, clock, !options.session.empty(), console));
   ReplyPrinter printer(console, clock,
                        {.is_silent = options.json, .shows_parts = options.shows_parts()});
   const respond::Answered answered =
-      TRY(AnswerTo(options, files, asked, loaded, clock, printer, console));
+      TRY(AnswerTo(options, files, input, loaded, clock, printer, console));
   if (!options.json && !printer.ends_line()) console.Print("\n");
   const Status saved = loaded.opened->Save();  // the answer is reported in any case
   TRY(TellAnswer(options, loaded, answered, console));
@@ -290,7 +292,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
   constexpr open::ExpectedRequest kUsualTurn = {.prompt_tokens = 256, .answer_tokens = 256};
   if (!options.draft.wanted()) options.cluster.only_request = kUsualTurn;
   SystemClock clock;
-  Loaded loaded = TRY(Load(options, files, /*asked=*/{}, clock, /*is_kept=*/true, console));
+  Loaded loaded = TRY(Load(options, files, /*input=*/{}, clock, /*is_kept=*/true, console));
   engine::Generator& generator = loaded.opened->generator();
   respond::Chat chat(generator, loaded.model, loaded.settings, loaded.base, options.system);
   // A conversation also works without a folder to save it in.
@@ -299,7 +301,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
     if (!keeper.ok()) return keeper.error();
     const LoadedSession session = TRY(keeper->Load(options.session, chat, options.text_alone));
     console.Print("{}\n", Harmless(session.said));
-    TellDamage(session, console);
+    WarnOfDamage(session, console);
   }
   // The expected next turn: its question, after the cached text, and an answer as long as earlier
   // ones.
@@ -335,7 +337,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
            [&](const std::string& name) {
              return with_keeper([&](SessionKeeper& kept) -> Result<std::string> {
                LoadedSession session = TRY(kept.Load(name, chat, /*text_alone=*/true));
-               TellDamage(session, console);
+               WarnOfDamage(session, console);
                return std::move(session.said);
              });
            }},

@@ -50,7 +50,7 @@ void PrintJson(const std::string& name, const ensemble::Answer& answer, uint64_t
 }
 
 // Why the answer was taken, or at least which members are missing.
-void TellParts(const RunOptions& options, const ensemble::Answer& answer, Console& console) {
+void PrintAnswerParts(const RunOptions& options, const ensemble::Answer& answer, Console& console) {
   if (options.explain) return console.Note(Harmless(ensemble::Explain(answer)));
   for (const ensemble::Part& part : answer.parts) {
     if (part.absence)
@@ -62,11 +62,11 @@ void TellParts(const RunOptions& options, const ensemble::Answer& answer, Consol
 Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, uint64_t seed,
                    int64_t answer_ns, Console& console) {
   const engine::Generated& generated = answer.answered.generated;
-  for (const ensemble::SaidPiece& piece : std::span(answer.pieces).subspan(answer.told_pieces))
+  for (const ensemble::AnswerPiece& piece : std::span(answer.pieces).subspan(answer.sent_pieces))
     console.Print("{}", piece.text);
   if (!generated.text.ends_with('\n')) console.Print("\n");
   TRY(console.Flush());
-  TellParts(options, answer, console);
+  PrintAnswerParts(options, answer, console);
   if (options.quiet) return Ok();
   const engine::RequestCounts& counts = generated.finish.counts;
   console.Note(
@@ -81,7 +81,7 @@ Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& cl
                                       Console& console) {
   // Each with its own template and vocabulary.
   ensemble::MemberOptions members = TRY(options.ensemble.Members());
-  members.thinking = options.Thinking();
+  members.effort = options.Effort();
   members.has_forms = options.shows_parts();
   return ensemble::OpenMembers::Open(members,
                                      {.model = &options.model,
@@ -98,7 +98,7 @@ Result<ensemble::Answer> AnswerBy(const ensemble::OpenMembers& opened, const Run
                                   Console& console) {
   ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
   // Text that is certain is shown at once.
-  ensemble::OnPiece on_piece = [&](const ensemble::SaidPiece& piece) {
+  ensemble::OnPiece on_piece = [&](const ensemble::AnswerPiece& piece) {
     console.Print("{}", piece.text);
     static_cast<void>(console.Flush());
   };
@@ -138,18 +138,19 @@ Status TalkWith(const ensemble::OpenMembers& opened, const RunOptions& options, 
   ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
   ensemble::EnsembleChat chat(ensemble, TRY(options.Settings(opened.smallest_vocab())), base,
                               options.system, context);
-  return RunChatSession(chat, clock,
-                        {.model = fmt::format("{}: an ensemble, context {} tokens",
-                                              Harmless(NameOf(opened.members())), context),
-                         .tools = DescribeTools(base.tools),
-                         .vocab_size = opened.smallest_vocab(),
-                         .history_path = options.HistoryPath(),
-                         .quiet = options.quiet,
-                         .shows_parts = options.shows_parts(),
-                         .tell_more = [&] { TellParts(options, *chat.last_answer(), console); },
-                         .save = RefuseToKeep,
-                         .load = RefuseToKeep},
-                        console);
+  return RunChatSession(
+      chat, clock,
+      {.model = fmt::format("{}: an ensemble, context {} tokens",
+                            Harmless(NameOf(opened.members())), context),
+       .tools = DescribeTools(base.tools),
+       .vocab_size = opened.smallest_vocab(),
+       .history_path = options.HistoryPath(),
+       .quiet = options.quiet,
+       .shows_parts = options.shows_parts(),
+       .tell_more = [&] { PrintAnswerParts(options, *chat.last_answer(), console); },
+       .save = RefuseToKeep,
+       .load = RefuseToKeep},
+      console);
 }
 
 Result<ExitStatus> ConverseTogether(const RunOptions& options, Console& console) {

@@ -106,11 +106,11 @@ std::string RunOptions::HistoryPath() const {
   return *folder + "/history";
 }
 
-chat::Thinking RunOptions::Thinking() const {
-  return think == "off"    ? chat::Thinking::kOff
-         : think == "high" ? chat::Thinking::kHigh
-         : think == "max"  ? chat::Thinking::kMax
-                           : chat::Thinking::kAsItLikes;
+chat::ReasoningEffort RunOptions::Effort() const {
+  return think == "off"    ? chat::ReasoningEffort::kOff
+         : think == "high" ? chat::ReasoningEffort::kHigh
+         : think == "max"  ? chat::ReasoningEffort::kMax
+                           : chat::ReasoningEffort::kDefault;
 }
 
 Result<respond::Settings> RunOptions::Settings(uint32_t vocab_size) const {
@@ -137,7 +137,7 @@ Result<respond::Conversation> RunOptions::Base() const {
   if (!grammar_path.empty()) base.form = TRY(ReadGrammarFile(grammar_path));
   if (!schema_path.empty()) {
     base.form = TRY(ReadSchemaFile(schema_path));
-    respond::SetThinking(false, base);
+    respond::SetReasoning(false, base);
   }
   if (!tools_path.empty()) TRY(ReadToolsFile(tools_path, base));
   return base;

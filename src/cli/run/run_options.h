@@ -55,7 +55,7 @@ struct RunOptions {
   void DeclareWithoutSession(CLI::App& app);
   // The prompt as text, from wherever it was given.
   Result<std::string> ReadPrompt() const;
-  chat::Thinking Thinking() const;
+  chat::ReasoningEffort Effort() const;
   bool has_form() const { return !schema_path.empty() || !grammar_path.empty(); }
   // Whether an answer may have parts besides text.
   bool shows_parts() const { return has_form() || !tools_path.empty(); }

@@ -98,8 +98,8 @@ ordered_json RunToJson(const RunReport& report) {
                        {"ids", answer.tokens},
                        {"text", answer.text},
                        {"finish_reason", ReasonName(answer.finish.reason)}};
-  if (!reply.thinking.empty() || !reply.calls.empty()) json["content"] = reply.content;
-  if (!reply.thinking.empty()) json["reasoning"] = reply.thinking;
+  if (!reply.reasoning.empty() || !reply.calls.empty()) json["content"] = reply.content;
+  if (!reply.reasoning.empty()) json["reasoning"] = reply.reasoning;
   for (const respond::Call& call : reply.calls) json["tool_calls"].push_back(CallToJson(call));
   if (answer.finish.reason == engine::FinishReason::kStopToken) {
     json["stop_token"] = answer.finish.stop_token;

@@ -18,15 +18,15 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/options/sampling_options.h"
-#include "cli/serve/cluster_desk.h"
+#include "cli/serve/cluster_change_worker.h"
 #include "cli/serve/cluster_watch.h"
 #include "cli/serve/facts_of_model.h"
-#include "cli/serve/pull_desk.h"
+#include "cli/serve/pull_worker.h"
 #include "cli/serve/serve_ensembles.h"
 #include "cli/serve/serve_models.h"
 #include "cli/serve/serve_options.h"
 #include "cli/serve/served_ensemble.h"
-#include "cli/serve/session_desk.h"
+#include "cli/serve/session_worker.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/end_signals.h"
 #include "model/files/support.h"
@@ -52,7 +52,7 @@ struct Served {
   bool is_drafted_for = false;
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
-  serve::AskDefaults defaults = {};
+  serve::RequestDefaults defaults = {};
   std::optional<Hash128> fingerprint = {};  // if it is cheap to compute
   std::unique_ptr<open::OpenedModel> opened = {};
   serve::ModelFacts facts = {};
@@ -276,7 +276,7 @@ std::vector<std::unique_ptr<open::PlanWatch>> FollowNodes(
     followers.push_back(std::make_unique<open::PlanWatch>(
         served->name, *served->opened,
         [loop](const std::function<Status()>& work) { return loop->CallBetweenSteps(work); },
-        [loop] { loop->MoveKept(); }));
+        [loop] { loop->MoveConversations(); }));
   }
   return followers;
 }
@@ -330,8 +330,9 @@ std::unique_ptr<ClusterWatch> WatchCluster(const ServeOptions& options, const Cl
       });
 }
 
-std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Served>>& all) {
-  std::vector<ClusterDesk::Model> models;
+std::vector<ClusterChangeWorker::Model> ClusterModels(
+    const std::vector<std::unique_ptr<Served>>& all) {
+  std::vector<ClusterChangeWorker::Model> models;
   for (const auto& served : all) {
     if (served->cluster.cluster)
       models.push_back({served->name, served->opened.get(), served->loop.get()});
@@ -339,23 +340,23 @@ std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Ser
   return models;
 }
 
-Result<std::vector<SessionDesk::Model>> SessionModels(
+Result<std::vector<SessionWorker::Model>> SessionModels(
     const std::vector<std::unique_ptr<Served>>& all) {
-  std::vector<SessionDesk::Model> models;
+  std::vector<SessionWorker::Model> models;
   for (const auto& served : all) {
     // Without a known fingerprint, no session belongs to the model.
     if (!served->fingerprint) continue;
-    models.push_back(TRY(SessionDesk::ModelOf(served->name, *served->fingerprint, served->options,
-                                              served->opened->generator(), *served->loop)));
+    models.push_back(TRY(SessionWorker::ModelOf(served->name, *served->fingerprint, served->options,
+                                                served->opened->generator(), *served->loop)));
   }
   return models;
 }
 
-struct DesksStop {
-  std::optional<ClusterDesk>& cluster;
-  std::optional<SessionDesk>& sessions;
-  PullDesk& pulls;
-  ~DesksStop() {
+struct WorkersStop {
+  std::optional<ClusterChangeWorker>& cluster;
+  std::optional<SessionWorker>& sessions;
+  PullWorker& pulls;
+  ~WorkersStop() {
     if (cluster) cluster->Stop();
     if (sessions) sessions->Stop();
     pulls.Stop();
@@ -363,13 +364,14 @@ struct DesksStop {
 };
 
 // The server's port: it reports that models are being loaded, and from Open on the service answers.
-class Door {
+class ServerPort {
  public:
-  Door(serve::HttpServerOptions options, const Clock& clock)
+  ServerPort(serve::HttpServerOptions options, const Clock& clock)
       : server_(WithHooks(std::move(options)), clock,
                 [this](serve::HttpRequest request, std::shared_ptr<serve::ReplyStream> stream) {
                   serve::Service* const service = service_;
-                  if (service == nullptr) return serve::Service::SayLoading(request, *stream);
+                  if (service == nullptr)
+                    return serve::Service::RefuseWhileLoading(request, *stream);
                   service->Handle(std::move(request), std::move(stream));
                 }) {}
 
@@ -435,19 +437,19 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndS
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   const Names names = TRY(NameAll(options, wanted));
   const bool is_protected = http_options.tls != nullptr;
-  // The service and all that it refers to outlive the door, whose threads may be using them.
+  // The service and all that it refers to outlive the port, whose threads may be using them.
   serve::Turns turns;
   serve::RequestCounts requests;
   std::vector<std::unique_ptr<Served>> all;
   ServedEnsembles ensembles;
   std::unique_ptr<ClusterWatch> watch;
-  std::optional<ClusterDesk> desk;
-  std::optional<SessionDesk> sessions;
-  PullDesk pulls;
+  std::optional<ClusterChangeWorker> cluster_changes;
+  std::optional<SessionWorker> sessions;
+  PullWorker pulls;
   std::optional<serve::Service> service;
-  Door door(std::move(http_options), clock);
-  const DesksStop desks_stop{desk, sessions, pulls};  // before the door closes
-  serve::HttpServer& server = door.server();
+  ServerPort port(std::move(http_options), clock);
+  const WorkersStop workers_stop{cluster_changes, sessions, pulls};  // before the port closes
+  serve::HttpServer& server = port.server();
   TRY(server.Start());
   all = TRY(LoadAll(options, wanted, names, turns, clock, console));
   for (const auto& served : all)
@@ -457,13 +459,13 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndS
   watch = WatchCluster(options, clock);
   if (watch != nullptr) {
     service_options.cluster = [&watch] { return watch->Json(); };
-    service_options.changes = &desk.emplace(DeskModels(all));
+    service_options.changes = &cluster_changes.emplace(ClusterModels(all));
   }
   service_options.pulls = &pulls;
   service_options.sessions = &sessions.emplace(TRY(SessionModels(all)));
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
-  door.Open(*service);
+  port.Open(*service);
   std::atomic<int64_t> grace_end_ns = 0;
   signals.Watch([&](bool again) {
     // No new requests; running ones continue to their end, unless a second signal comes.

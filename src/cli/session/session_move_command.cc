@@ -18,7 +18,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "disk/input_file.h"
-#include "node/ask.h"
+#include "node/call_member.h"
 #include "open/node_pool.h"
 #include "rpc/limits.h"
 
@@ -180,7 +180,7 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
                                    clock.WallNs())));
   {
     Progress progress(console, clock, "moving");
-    TRY(node::AskAnywhere(cluster->identity(), view.member, [&](rpc::ControlClient& client) {
+    TRY(node::CallMember(cluster->identity(), view.member, [&](rpc::ControlClient& client) {
           return Send(*packed, as, client, progress);
         }).In(view.member.name));
   }

@@ -40,11 +40,11 @@ std::string Rate(Progress::Unit unit, double per_second) {
 }  // namespace
 
 Progress::Progress(const Console& console, const Clock& clock, std::string label, Unit unit,
-                   Elsewhere elsewhere)
+                   WithoutTerminal without_terminal)
     : console_(console),
       clock_(clock),
       unit_(unit),
-      elsewhere_(elsewhere),
+      without_terminal_(without_terminal),
       label_(std::move(label)),
       start_ns_(clock.NowNs()) {}
 
@@ -78,7 +78,7 @@ std::string Progress::Line(uint64_t done, uint64_t total, int64_t now_ns) const 
 
 void Progress::Update(uint64_t done, uint64_t total) {
   const bool is_drawn = console_.shows_progress();
-  if (!is_drawn && elsewhere_ == Elsewhere::kNothing) return;
+  if (!is_drawn && without_terminal_ == WithoutTerminal::kNothing) return;
   if (!first_) first_ = done;
   const int64_t now_ns = clock_.NowNs();
   if (now_ns - std::max(drawn_ns_, start_ns_) < (is_drawn ? kRedrawNs : kLineNs)) return;

@@ -19,10 +19,10 @@ class Progress {
  public:
   enum class Unit : uint8_t { kBytes, kTokens, kSteps };
   // If standard error is not a terminal.
-  enum class Elsewhere : uint8_t { kNothing, kPlainLines };
+  enum class WithoutTerminal : uint8_t { kNothing, kPlainLines };
 
   Progress(const Console& console, const Clock& clock, std::string label, Unit unit = Unit::kBytes,
-           Elsewhere elsewhere = Elsewhere::kNothing);
+           WithoutTerminal without_terminal = WithoutTerminal::kNothing);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -37,7 +37,7 @@ class Progress {
   const Console& console_;
   const Clock& clock_;
   const Unit unit_;
-  const Elsewhere elsewhere_;
+  const WithoutTerminal without_terminal_;
   std::string label_;
   const int64_t start_ns_;
   std::optional<uint64_t> first_;  // done before the start; nullopt before the first update

@@ -39,7 +39,7 @@ TEST_F(ProgressTest, NothingIsDrawnWhereThereIsNoTerminal) {
 TEST_F(ProgressTest, ALineNowAndThenWhereThatIsWanted) {
   {
     Progress progress(console_, clock_, "m.gguf", Progress::Unit::kBytes,
-                      Progress::Elsewhere::kPlainLines);
+                      Progress::WithoutTerminal::kPlainLines);
     // From an earlier run.
     progress.Update(100 * kMiB, 400 * kMiB);
     EXPECT_EQ(Said(), "");
@@ -53,7 +53,7 @@ TEST_F(ProgressTest, ALineNowAndThenWhereThatIsWanted) {
 
 TEST_F(ProgressTest, ALengthThatIsNotKnownIsNotSaid) {
   Progress progress(console_, clock_, "m.gguf", Progress::Unit::kBytes,
-                    Progress::Elsewhere::kPlainLines);
+                    Progress::WithoutTerminal::kPlainLines);
   progress.Update(0, 0);
   clock_.AdvanceBy(20 * kNsPerSecond);
   progress.Update(200 * kMiB, 0);

@@ -124,7 +124,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
   }
   auto ways = TRY(VerifySessions(nodes, start, files, model, ids, clock, sink, console));
   if (!start) return ways;
-  const auto failing = TRY(VerifyFailures(start, WhatMayBe(nodes), ids, clock, sink, console));
+  const auto failing = TRY(VerifyFailures(start, GroupSupportOf(nodes), ids, clock, sink, console));
   ways.insert(ways.end(), failing.begin(), failing.end());
   return ways;
 }

@@ -29,12 +29,12 @@ constexpr size_t kFrame = 16;
 constexpr int kStepsToRows = 3;
 
 // Passes everything on to another generator, and runs a function in the middle of a phase.
-class Disturbed final : public Generator {
+class FailureInjector final : public Generator {
  public:
-  Disturbed(Generator& other, Phase phase, std::function<void()> happens)
-      : other_(other), phase_(phase), happens_(std::move(happens)) {}
+  FailureInjector(Generator& other, Phase phase, std::function<void()> inject)
+      : other_(other), phase_(phase), inject_(std::move(inject)) {}
 
-  bool has_happened() const { return happens_ == nullptr; }
+  bool has_injected() const { return inject_ == nullptr; }
 
   const model::Shape& shape() const override { return other_.shape(); }
   engine::Sequence NewSequence() override { return other_.NewSequence(); }
@@ -45,13 +45,13 @@ class Disturbed final : public Generator {
       request.edit_logits = [this, edit = std::move(request.edit_logits), rows = uint64_t{0},
                              middle = request.max_tokens / 2](Tokens history,
                                                               std::span<float> logits) mutable {
-        if (rows++ == middle) Happen();
+        if (rows++ == middle) Inject();
         edit(history, logits);
       };
     }
     if (phase_ == Phase::kSync) {
       request.on_finish = [this, told = std::move(request.on_finish)](const engine::Finish& end) {
-        Happen();
+        Inject();
         if (told) told(end);
       };
     }
@@ -60,14 +60,14 @@ class Disturbed final : public Generator {
   void Cancel(engine::RequestId id) override { other_.Cancel(id); }
   bool idle() const override { return other_.idle(); }
   Status Step() override {
-    if (phase_ == Phase::kTransfer && ++steps_ == kStepsToRows) Happen();
+    if (phase_ == Phase::kTransfer && ++steps_ == kStepsToRows) Inject();
     return other_.Step();
   }
   Status LogitsOf(Tokens tokens, size_t chunk, engine::LogitsSink sink) override {
     if (phase_ != Phase::kPrefill) return other_.LogitsOf(tokens, chunk, sink);
     size_t row = 0;
     return other_.LogitsOf(tokens, std::min(chunk, kFrame), [&](std::span<const float> logits) {
-      if (row++ == tokens.size() / 3) Happen();
+      if (row++ == tokens.size() / 3) Inject();
       return sink(logits);
     });
   }
@@ -80,17 +80,17 @@ class Disturbed final : public Generator {
   }
 
  private:
-  void Happen() {
-    if (const auto happens = std::exchange(happens_, nullptr)) happens();
+  void Inject() {
+    if (const auto inject = std::exchange(inject_, nullptr)) inject();
   }
 
   Generator& other_;
   const Phase phase_;
-  std::function<void()> happens_;  // reset once it has run
-  int steps_ = 0;                  // since the last request
+  std::function<void()> inject_;  // reset once it has run
+  int steps_ = 0;                 // since the last request
 };
 
-struct Accident {
+struct FailureCase {
   const char* name;
   Phase phase;
   size_t victim;          // 0: the first prefill node; 1: the second, which also decodes
@@ -98,7 +98,7 @@ struct Accident {
   bool owners = false;    // the group's nodes own experts
 };
 
-constexpr Accident kAccidents[] = {
+constexpr FailureCase kFailureCases[] = {
     {"a prefill node is killed in prefill", Phase::kPrefill, 0},
     {"the decode node is killed in prefill", Phase::kPrefill, 1},
     {"a prefill node is killed in KV transfer", Phase::kTransfer, 0},
@@ -153,22 +153,22 @@ class Ways {
   std::vector<engine::VerifiedWay> ways_;
 };
 
-Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, Tokens tokens,
-                             Console& console) {
+Result<Hash128> WithFailure(const FreshNodes& start, const FailureCase& failure, Tokens tokens,
+                            Console& console) {
   const auto nodes = TRY(start());
-  const plan::PlanNode victim = nodes->nodes()[accident.victim];
+  const plan::PlanNode victim = nodes->nodes()[failure.victim];
   const plan::PlanNode& first = nodes->nodes()[0];
   const plan::PlanNode& second = nodes->nodes()[1];
   plan::Plan plan = HalvesOf(first, second, nodes->shape(), /*second_answers=*/true);
-  if (accident.together)
-    plan.decode = GroupOf(second, first, nodes->layer_count(), accident.owners).stages;
+  if (failure.together)
+    plan.decode = GroupOf(second, first, nodes->layer_count(), failure.owners).stages;
   const auto conductor = TRY(
       nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console));
   Status killed = Ok();
-  Disturbed disturbed(*conductor, accident.phase, [&] { killed = nodes->Kill(victim.id); });
-  const Hash128 hash = TRY(engine::AnsweredInTurns(disturbed, tokens));
+  FailureInjector injector(*conductor, failure.phase, [&] { killed = nodes->Kill(victim.id); });
+  const Hash128 hash = TRY(engine::AnsweredInTurns(injector, tokens));
   TRY(std::move(killed));
-  if (!disturbed.has_happened())
+  if (!injector.has_injected())
     return FailedPrecondition("the text is too short for anything to happen");
   if (conductor->counters().replans == 0)
     return FailedPrecondition("no route used the node that was killed");
@@ -185,10 +185,10 @@ Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout&
   TRY(from.LogitsOf(half, engine::kDefaultChunk, [&](std::span<const float> logits) {
     return row++ < half.size() ? hash.Add(logits) : Ok();
   }));
-  engine::Sequence said = from.NewSequence();
-  said.SetHistory(half);
+  engine::Sequence saved = from.NewSequence();
+  saved.SetHistory(half);
   Status status = FailedPrecondition("the request never ended");
-  TRY(from.Submit({.sequence = &said, .max_tokens = 0, .on_finish = [&](const auto& finish) {
+  TRY(from.Submit({.sequence = &saved, .max_tokens = 0, .on_finish = [&](const auto& finish) {
                      status = finish.status;
                    }}));
   while (!from.idle()) TRY(from.Step());
@@ -196,22 +196,22 @@ Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout&
   disk::Session session;
   session.tokens.assign(half.begin(), half.end());
   TRY(sessions.Save("session", session, layout, [&](kv::KvChunkSink sink) {
-    return from.ExportRows(said, 0, said.computed(), sink);
+    return from.ExportRows(saved, 0, saved.computed(), sink);
   }));
-  engine::Sequence heard = to.NewSequence();
-  heard.SetHistory(half);
-  heard.Release();
+  engine::Sequence loaded = to.NewSequence();
+  loaded.SetHistory(half);
+  loaded.Release();
   TRY(sessions.LoadRows(TRY(sessions.Open("session")), layout,
-                        [&](Bytes chunk) { return to.ImportRows(heard, chunk); }));
-  if (heard.computed() + 1 < half.size())
+                        [&](Bytes chunk) { return to.ImportRows(loaded, chunk); }));
+  if (loaded.computed() + 1 < half.size())
     return DataLoss("not all of its KV rows were found again");
-  TRY(engine::AnswerWith(to, heard, tokens, tokens.size(), {}, hash));
+  TRY(engine::AnswerWith(to, loaded, tokens, tokens.size(), {}, hash));
   return hash.Digest();
 }
 
 }  // namespace
 
-MayBe WhatMayBe(const open::NodeSession& nodes) {
+GroupSupport GroupSupportOf(const open::NodeSession& nodes) {
   const auto is_possible = [&](bool owns_experts) {
     const plan::Plan group =
         GroupOf(nodes.nodes()[0], nodes.nodes()[1], nodes.layer_count(), owns_experts);
@@ -220,14 +220,15 @@ MayBe WhatMayBe(const open::NodeSession& nodes) {
   return {.group = is_possible(false), .own = is_possible(true)};
 }
 
-Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, MayBe may,
-                                                        Tokens tokens, const Clock& clock,
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start,
+                                                        GroupSupport supported, Tokens tokens,
+                                                        const Clock& clock,
                                                         const engine::VerifySink& sink,
                                                         Console& console) {
   Ways ways(clock, sink);
-  for (const Accident& accident : kAccidents) {
-    if ((accident.together && !may.group) || (accident.owners && !may.own)) continue;
-    TRY(ways.Try(accident.name, [&] { return WithAccident(start, accident, tokens, console); }));
+  for (const FailureCase& failure : kFailureCases) {
+    if ((failure.together && !supported.group) || (failure.owners && !supported.own)) continue;
+    TRY(ways.Try(failure.name, [&] { return WithFailure(start, failure, tokens, console); }));
   }
   return ways.Take();
 }
@@ -261,12 +262,13 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   };
   TRY(loaded_by_nodes("saved by one machine, loaded by nodes", here));
   if (start) TRY(loaded_by_nodes("saved by nodes, loaded by other nodes", *there));
-  const MayBe may = WhatMayBe(nodes);
-  if (!may.group) return ways.Take();
+  const GroupSupport supported = GroupSupportOf(nodes);
+  if (!supported.group) return ways.Take();
   // From a group to one machine, and from there to a group; with experts, its nodes own them.
   const auto open_group = [&](open::NodeSession& among) {
-    return among.Open(GroupOf(among.nodes()[0], among.nodes()[1], among.layer_count(), may.own),
-                      /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);
+    return among.Open(
+        GroupOf(among.nodes()[0], among.nodes()[1], among.layer_count(), supported.own),
+        /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);
   };
   const auto group = TRY(open_group(nodes));
   TRY(ways.Try("saved by a group, loaded by one machine",

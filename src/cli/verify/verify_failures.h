@@ -26,19 +26,17 @@ using FreshNodes = std::function<Result<std::unique_ptr<open::NodeSession>>()>;
 
 // Whether the first two of these nodes can compute the model's layers together, and then own
 // experts.
-struct MayBe {
+struct GroupSupport {
   bool group = false;
   bool own = false;
 };
-MayBe WhatMayBe(const open::NodeSession& nodes);
+GroupSupport GroupSupportOf(const open::NodeSession& nodes);
 
 // Two nodes prefill together, and one of them decodes, or both as a group if possible. One is
 // killed: in prefill, in KV transfer, in decode, in KV sync.
-Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, MayBe may,
-                                                        std::span<const int32_t> tokens,
-                                                        const Clock& clock,
-                                                        const engine::VerifySink& sink,
-                                                        Console& console);
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(
+    const FreshNodes& start, GroupSupport supported, std::span<const int32_t> tokens,
+    const Clock& clock, const engine::VerifySink& sink, Console& console);
 
 // Nodes save half of the text as a session and this process alone continues it, the other way
 // round, and, if nodes can be started, others with other layers do; and the same with groups.

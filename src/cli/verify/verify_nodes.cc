@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/function_ref.h"
-#include "engine/known_proposers.h"
 #include "engine/logits.h"
+#include "engine/oracle_proposers.h"
 
 namespace aster::cli {
 namespace {
@@ -165,7 +165,7 @@ class NodeWays {
   NodeWays(open::NodeSession& nodes, Tokens tokens, const Clock& clock,
            const engine::VerifySink& sink, Console& console)
       : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {
-    drafters_.Foresee({tokens.begin(), tokens.end()});
+    drafters_.AddText({tokens.begin(), tokens.end()});
   }
 
   Status Open(const plan::Plan& wanted) {
@@ -217,7 +217,7 @@ class NodeWays {
   const Clock& clock_;
   const engine::VerifySink& sink_;
   Console& console_;
-  engine::KnowingProposers drafters_{/*right=*/75};  // outlives the conductor
+  engine::OracleProposers drafters_{/*right=*/75};  // outlives the conductor
   std::string split_;
   std::unique_ptr<conduct::Conductor> conductor_;
   std::vector<engine::VerifiedWay> ways_;

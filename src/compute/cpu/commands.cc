@@ -250,16 +250,16 @@ Status CpuCommands::FinishIndexQueries(const IndexQueries& index) {
   const float scale = 1.0f / std::sqrt(static_cast<float>(heads * dim));
   const kernels::OpsTable& ops = context_.ops();
   const kernels::LatentTable& table = kernels::Latent(context_.isa);
-  const Heads turned{.rows = index.queries,
-                     .count = heads,
-                     .angles = index.angles,
-                     .still = dim - 2 * index.angles.cosines.columns};
+  const Heads rotated{.rows = index.queries,
+                      .count = heads,
+                      .angles = index.angles,
+                      .unrotated = dim - 2 * index.angles.cosines.columns};
   context_.pool.ParallelFor(index.queries.rows, [&](size_t begin, size_t end, size_t) {
     std::array<uint8_t, 2 * kernels::kMaxLatentDim> bytes;
     const uint8_t* const packed = bytes.data();
     for (size_t row = begin; row < end; ++row) {
       float* const queries = Floats(index.queries) + row * index.queries.stride;
-      CpuFinishHeads(ops, turned, row, 0, heads);
+      CpuFinishHeads(ops, rotated, row, 0, heads);
       if (index.is_spread) ops.hadamard(queries, dim, heads, dim);
       for (size_t head = 0; head < heads && index.format.type == kernels::LatentRows::kF4; ++head) {
         kernels::EncodeLatentRow(index.format, queries + head * dim, bytes.data());

@@ -29,9 +29,9 @@ constexpr size_t RoundUp(size_t bytes) {
 }
 
 // Takes typed arrays from a block of memory, one after the other.
-class Carver {
+class ArrayArena {
  public:
-  explicit Carver(uint8_t* memory) : memory_(memory) {}
+  explicit ArrayArena(uint8_t* memory) : memory_(memory) {}
   template <typename T>
   T* Take(size_t count) {
     T* piece = reinterpret_cast<T*>(memory_);
@@ -137,7 +137,7 @@ void CpuHeadAttention::PlanTasks() {
   for (const PageSpan& span : at_->pages.spans) {
     for (uint32_t token = 0; token < span.count; token += block_tokens_) {
       const uint32_t count = std::min(block_tokens_, span.count - token);
-      const uint32_t pages = PageCountFor(span.SightOf(token + count - 1) + 1);
+      const uint32_t pages = PageCountFor(span.LastVisibleOf(token + count - 1) + 1);
       max_rows_ = std::max(max_rows_, size_t{count} * group_);
       max_pages_ = std::max(max_pages_, pages);
       for (uint32_t kv_head = 0; kv_head < at_->kv_head_count; ++kv_head) {
@@ -181,7 +181,7 @@ Status CpuHeadAttention::PlanScratch() {
 }
 
 CpuHeadAttention::Scratch CpuHeadAttention::ScratchOf(size_t thread) {
-  Carver carver(scratch_.data() + thread * scratch_bytes_);
+  ArrayArena carver(scratch_.data() + thread * scratch_bytes_);
   Scratch scratch{};
   scratch.visible = carver.Take<kernels::VisibleRows>(max_rows_);
   scratch.pages = carver.Take<const uint8_t*>(max_pages_);
@@ -216,8 +216,8 @@ kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch&
                                        Grid(task, at_->queries, dim), query_factor_,
                                        scratch.queries);
   for (uint32_t token = 0; token < task.token_count; ++token) {
-    const auto visible =
-        kernels::VisibleTo(task.span->SightOf(task.token_begin + token), at_->window, at_->sinks);
+    const auto visible = kernels::VisibleTo(task.span->LastVisibleOf(task.token_begin + token),
+                                            at_->window, at_->sinks);
     std::fill_n(scratch.visible + size_t{token} * group_, group_, visible);
   }
   for (uint32_t page = part.page_begin; page < part.page_end; ++page) {

@@ -19,8 +19,9 @@ void CpuFinishHeads(const kernels::OpsTable& ops, const Heads& heads, size_t row
   const Tensor& cosines = heads.angles.cosines;
   if (cosines.empty()) return;
   const Tensor& sines = heads.angles.sines;
-  ops.rope(first + heads.still, dim, count, cosines.columns, Floats(cosines) + row * cosines.stride,
-           Floats(sines) + row * sines.stride, heads.layout, heads.inverse);
+  ops.rope(first + heads.unrotated, dim, count, cosines.columns,
+           Floats(cosines) + row * cosines.stride, Floats(sines) + row * sines.stride, heads.layout,
+           heads.inverse);
 }
 
 }  // namespace aster::compute

@@ -93,7 +93,7 @@ void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& ro
   const kv::PageTable& table = *task.span->table;
   const uint32_t layer = at_->pages.layer;
   const size_t row_bytes = kernels::LatentRowBytes(at_->format);
-  const uint32_t end = task.span->SightOf(task.token) + 1;
+  const uint32_t end = task.span->LastVisibleOf(task.token) + 1;
   rows.clear();
   for (uint32_t p = end - std::min(end, at_->window); p < end; ++p) {
     rows.push_back(HostPage(table.Page(layer, p / kPage, at_->pages.stream)) +
@@ -101,19 +101,20 @@ void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& ro
   }
   if (at_->ratio == 0) return;
   const uint32_t rows_per_page = kPage / at_->ratio;
-  const size_t far_bytes = kernels::LatentRowBytes(at_->far_format);
+  const size_t compressed_bytes = kernels::LatentRowBytes(at_->compressed_format);
   const auto add = [&](uint32_t row) {
-    rows.push_back(HostPage(table.Page(at_->far_layer, row / rows_per_page, at_->far_stream)) +
-                   row % rows_per_page * far_bytes);
+    rows.push_back(
+        HostPage(table.Page(at_->compressed_layer, row / rows_per_page, at_->compressed_stream)) +
+        row % rows_per_page * compressed_bytes);
   };
-  const uint32_t far_count = end / at_->ratio;
-  if (!at_->chosen.empty() && far_count > at_->top) {
+  const uint32_t compressed_count = end / at_->ratio;
+  if (!at_->chosen.empty() && compressed_count > at_->top) {
     const size_t batch_row = size_t{task.span->first_row} + task.token;
     const int32_t* const chosen = Integers(at_->chosen) + batch_row * at_->chosen.stride;
     for (uint32_t i = 0; i < at_->top; ++i) add(static_cast<uint32_t>(chosen[i]));
     return;
   }
-  for (uint32_t row = 0; row < far_count; ++row) add(row);
+  for (uint32_t row = 0; row < compressed_count; ++row) add(row);
 }
 
 void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
@@ -135,14 +136,15 @@ void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
   std::fill_n(at.values, lanes * dim, 0.0f);
   const kernels::LatentState state{.max = at.max, .sum = at.sum, .values = at.values};
   const size_t stride = RowStride(dim);
-  const size_t window = std::min(task.span->SightOf(task.token) + 1, at_->window);
+  const size_t window = std::min(task.span->LastVisibleOf(task.token) + 1, at_->window);
   for (size_t begin = 0; begin < scratch.rows.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, scratch.rows.size() - begin);
     // Rows of the window come first.
     const size_t near = std::min(count, window - std::min(window, begin));
     const uint8_t* const* const rows = scratch.rows.data() + begin;
     table.decode(at_->format, rows, near, at.rows, stride);
-    table.decode(at_->far_format, rows + near, count - near, at.rows + near * stride, stride);
+    table.decode(at_->compressed_format, rows + near, count - near, at.rows + near * stride,
+                 stride);
     table.multiply({.a = at.rows,
                     .a_row = stride,
                     .a_step = 1,

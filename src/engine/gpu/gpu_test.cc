@@ -10,7 +10,7 @@
 
 #include "engine/gpu/forward_gpu_for_test.h"
 #include "model/drafters/block_drafter.h"
-#include "model/drafters/next_tokens.h"
+#include "model/drafters/mtp_block.h"
 
 namespace aster::model {
 namespace {
@@ -142,7 +142,7 @@ TEST_F(ForwardGpuTest, LatentSequencesTogether) {
 }
 
 // Both back ends draft the same tokens after the same text.
-TEST_F(ForwardGpuTest, NextTokens) {
+TEST_F(ForwardGpuTest, MtpBlock) {
   const Shape shape = SmallDeepSeek4({0, 4});
   const ModelFile model(shape, TensorType::kQ8_0);
   const MemoryOptions memory = Narrowed({}, shape);
@@ -153,8 +153,8 @@ TEST_F(ForwardGpuTest, NextTokens) {
     const Segment segment{.table = &table, .tokens = tokens, .hidden_wanted = Wanted::kAll};
     const Output output = runner.Run({&segment, 1}).value();
     const std::vector<float> streams(output.hidden.begin(), output.hidden.end());
-    NextTokens next(runner.weights(), memory, backend);
-    const kv::Layout layout = MakeNextLayout(shape, memory, Hash128{1, 2}).value();
+    MtpBlock next(runner.weights(), memory, backend);
+    const kv::Layout layout = MakeMtpLayout(shape, memory, Hash128{1, 2}).value();
     kv::Pool pages(uint64_t{16} << 20, nullptr, backend.pages());
     kv::PageTable pairs(layout, pages, {0, 1});
     const std::span<const int32_t> behind = std::span(tokens).subspan(1);

@@ -56,11 +56,11 @@ void DecodeHalves(const uint8_t* halves, int count, float* out) {
 void DecodeRow(const LatentFormat& format, const uint8_t* row, float* out) {
   if (format.type == LatentRows::kF16) return DecodeHalves(row, format.dim, out);
   if (format.type == LatentRows::kF8) {
-    const uint8_t* const exponents = row + format.still;
-    for (int i = 0; i < format.still; ++i)
+    const uint8_t* const exponents = row + format.unrotated;
+    for (int i = 0; i < format.unrotated; ++i)
       out[i] = FromE4m3(row[i]) * ScaleOf(exponents[i / kF8Group]);
-    const int groups = (format.still + kF8Group - 1) / kF8Group;
-    return DecodeHalves(exponents + groups, format.dim - format.still, out + format.still);
+    const int groups = (format.unrotated + kF8Group - 1) / kF8Group;
+    return DecodeHalves(exponents + groups, format.dim - format.unrotated, out + format.unrotated);
   }
   if (format.type == LatentRows::kF8Fine) {
     for (int i = 0; i < format.dim; ++i)

@@ -159,7 +159,7 @@ class Textbook {
 
   void Finish(std::span<double> head, const std::vector<float>& norm, size_t position) const {
     reference::Normalise(head, norm, layers_.norm_epsilon);
-    reference::Turn(head, layers_.rope, {}, /*adjacent=*/false, position);
+    reference::Rotate(head, layers_.rope, {}, /*adjacent=*/false, position);
   }
 
   Row Seen(std::span<const double> query, size_t kv, const Rows& keys, const Rows& values) const {

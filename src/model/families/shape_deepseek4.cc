@@ -31,14 +31,14 @@ Status ReadLayers(const Keys& keys, Shape& shape) {
     return DataLoss(fmt::format("{} is {} and {} is {}: no layer is left", keys.Full("block_count"),
                                 shape.layer_count, keys.Full("nextn_predict_layers"), next));
   }
-  uint32_t& blocks = IsV41(shape) ? shape.left_out : shape.next_layers;
+  uint32_t& blocks = IsV41(shape) ? shape.left_out : shape.mtp_layers;
   blocks = static_cast<uint32_t>(next);
   shape.layer_count -= blocks;
   return keys.ExpectNumber("leading_dense_block_count", 0);
 }
 
 Status ReadHeads(const Keys& keys, Shape& shape) {
-  const size_t blocks = shape.layer_count + shape.next_layers + shape.left_out;
+  const size_t blocks = shape.layer_count + shape.mtp_layers + shape.left_out;
   shape.head_count = TRY(keys.UniformCount("attention.head_count", blocks, kMaxWidth));
   shape.kv_head_count = TRY(keys.UniformCount("attention.head_count_kv", blocks, kMaxWidth));
   shape.head_dim = TRY(keys.Count("attention.key_length", kMaxWidth));
@@ -256,7 +256,7 @@ void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
   const Latent& latent = shape.latent;
-  const uint32_t next = shape.next_layers + shape.left_out;
+  const uint32_t next = shape.mtp_layers + shape.left_out;
   const uint32_t blocks = shape.layer_count + next;
   set("block_count", blocks);
   if (next > 0) set("nextn_predict_layers", next);

@@ -113,7 +113,7 @@ Status CheckBlockLayer(const Shape& shape) {
 }
 
 // Every layer with a ratio must have rows of that ratio, and an index that has chosen from them.
-Status CheckFarRows(const Shape& shape) {
+Status CheckCompressedRows(const Shape& shape) {
   const Latent& latent = shape.latent;
   if (latent.makes_rows.empty() && latent.chooses_rows.empty()) return Ok();
   if (latent.makes_rows.size() != shape.layer_count ||
@@ -184,7 +184,7 @@ Status CheckDeepSeek41(const Shape& shape) {
     return Unimplemented(fmt::format("{} rows chosen from {} blocks of {}", latent.index_top,
                                      latent.top_blocks, latent.block_rows));
   }
-  return CheckFarRows(shape);
+  return CheckCompressedRows(shape);
 }
 
 void WriteDeepSeek41(const Shape& shape, gguf::MetadataBuilder& metadata) {
@@ -208,7 +208,7 @@ void WriteDeepSeek41(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set(kBlockRowsKey, latent.block_rows);
 }
 
-Status FindFarRows(const gguf::ModelFiles& files, Shape& shape) {
+Status FindCompressedRows(const gguf::ModelFiles& files, Shape& shape) {
   Latent& latent = shape.latent;
   latent.makes_rows.assign(shape.layer_count, 0);
   latent.chooses_rows.assign(shape.layer_count, 0);

@@ -24,7 +24,7 @@ void WriteDeepSeek41(const Shape& shape, gguf::MetadataBuilder& metadata);
 
 // Finds which layers make compressed rows and which choose among them. Files say it only by their
 // tensors, so the files must list those of all layers.
-Status FindFarRows(const gguf::ModelFiles& files, Shape& shape);
+Status FindCompressedRows(const gguf::ModelFiles& files, Shape& shape);
 
 // Rows of a layer's table: those of all its heads.
 uint64_t NgramTableRows(const Ngrams& ngrams, uint32_t layer);

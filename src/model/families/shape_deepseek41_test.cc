@@ -65,7 +65,7 @@ TEST(DeepSeek41Shape, SurvivesItsMetadata) {
     ASSERT_TRUE(read.ok()) << read.error().message();
     EXPECT_EQ(read->arch, Arch::kDeepSeek41);
     EXPECT_EQ(read->layer_count, shape.layer_count);
-    EXPECT_EQ(read->next_layers, 0u);
+    EXPECT_EQ(read->mtp_layers, 0u);
     EXPECT_EQ(read->left_out, shape.left_out);
     EXPECT_EQ(read->sliding_window, shape.sliding_window);
     EXPECT_EQ(read->rope.base, shape.rope.base);
@@ -125,7 +125,7 @@ TEST(DeepSeek41Shape, ItsNgramsSurviveItsMetadata) {
   }
 }
 
-TEST(DeepSeek41Shape, AMissingKeyIsNamedAndNeverGuessed) {
+TEST(DeepSeek41Shape, AMissingKeyIsNamedAndHasNoDefault) {
   const std::set<std::string> optional = {"deepseek41.nextn_predict_layers",
                                           "deepseek41.rope.scaling.type",
                                           "deepseek41.rope.scaling.yarn_beta_fast",
@@ -239,10 +239,10 @@ TEST(DeepSeek41Shape, FilesSayByTheirTensorsWhatLayersDo) {
   EXPECT_EQ(support.shape->latent.makes_rows, shape.latent.makes_rows);
   EXPECT_EQ(support.shape->latent.chooses_rows, shape.latent.chooses_rows);
   EXPECT_EQ(support.shape->latent.block_layer, shape.latent.block_layer);
-  for (const uint32_t layer : {1, 2}) EXPECT_EQ(FarLayerOf(*support.shape, layer), 1u);
-  for (const uint32_t layer : {3, 4}) EXPECT_EQ(FarLayerOf(*support.shape, layer), 3u);
+  for (const uint32_t layer : {1, 2}) EXPECT_EQ(CompressedLayerOf(*support.shape, layer), 1u);
+  for (const uint32_t layer : {3, 4}) EXPECT_EQ(CompressedLayerOf(*support.shape, layer), 3u);
   // A layer that chooses from rows also keeps them.
-  EXPECT_EQ(FarLayerOf(*support.shape, 5), 5u);
+  EXPECT_EQ(CompressedLayerOf(*support.shape, 5), 5u);
 }
 
 TEST(DeepSeek41Shape, TheFirstIndexOfSingleTokensChoosesBlocks) {

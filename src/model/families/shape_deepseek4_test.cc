@@ -24,7 +24,7 @@ TEST(DeepSeek4Shape, SurvivesItsMetadata) {
     const auto read = ReadBack(MetadataOf(shape));
     ASSERT_TRUE(read.ok()) << read.error().message();
     EXPECT_EQ(read->layer_count, shape.layer_count);
-    EXPECT_EQ(read->next_layers, shape.next_layers);
+    EXPECT_EQ(read->mtp_layers, shape.mtp_layers);
     EXPECT_EQ(read->latent.ratios, shape.latent.ratios);
     EXPECT_EQ(read->latent.index_top, shape.latent.index_top);
     EXPECT_EQ(read->latent.rope.base, 160000.0f);
@@ -39,7 +39,7 @@ TEST(DeepSeek4Shape, SurvivesItsMetadata) {
   }
 }
 
-TEST(DeepSeek4Shape, AMissingKeyIsNamedAndNeverGuessed) {
+TEST(DeepSeek4Shape, AMissingKeyIsNamedAndHasNoDefault) {
   const std::set<std::string> optional = {
       "deepseek4.nextn_predict_layers", "deepseek4.rope.scaling.type",
       "deepseek4.rope.scaling.yarn_beta_fast", "deepseek4.rope.scaling.yarn_beta_slow",

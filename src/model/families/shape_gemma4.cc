@@ -115,12 +115,12 @@ Status CheckGemma4Heads(const Shape& shape) {
   const bool has_heads = kinds.window_head_dim > 0 && kinds.window_kv_heads > 0 &&
                          uint64_t{shape.head_count} * kinds.window_head_dim <= kMaxWidth &&
                          shape.head_count % kinds.window_kv_heads == 0;
-  const uint32_t turning = shape.window_rope.dimensions;
-  if (has_heads && turning <= kinds.window_head_dim && turning % 2 == 0) return Ok();
+  const uint32_t rope_dims = shape.window_rope.dimensions;
+  if (has_heads && rope_dims <= kinds.window_head_dim && rope_dims % 2 == 0) return Ok();
   return DataLoss(fmt::format(
       "{} heads of {} numbers ({} for keys and values) in layers with a window, {} of them "
       "turning, cannot be",
-      shape.head_count, kinds.window_head_dim, kinds.window_kv_heads, turning));
+      shape.head_count, kinds.window_head_dim, kinds.window_kv_heads, rope_dims));
 }
 
 }  // namespace

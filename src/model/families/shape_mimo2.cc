@@ -119,7 +119,7 @@ void WriteMimo2(const Shape& shape, gguf::MetadataBuilder& metadata) {
   std::vector<uint32_t> kv_heads;
   std::vector<bool> windowed;
   // Blocks after the last layer are like layers with a window.
-  const uint32_t blocks = shape.layer_count + shape.next_layers + shape.left_out;
+  const uint32_t blocks = shape.layer_count + shape.mtp_layers + shape.left_out;
   for (uint32_t block = 0; block < blocks; ++block) {
     const bool has_window = block >= shape.layer_count || WindowOf(shape, block) > 0;
     windowed.push_back(has_window);

@@ -37,19 +37,19 @@ Status ReadMlaHeads(const Keys& keys, Shape& shape) {
   shape.kv_head_count = 1;
   const bool of_each = IsOfEachHead(keys, shape);
   const std::string_view head_key = of_each ? "attention.key_length" : kHeadKey;
-  const uint32_t turning = TRY(keys.Count("rope.dimension_count", kMaxWidth));
+  const uint32_t rope_dims = TRY(keys.Count("rope.dimension_count", kMaxWidth));
   const uint32_t of_head = TRY(keys.Count(head_key, kMaxWidth));
-  if (of_head <= turning) {
+  if (of_head <= rope_dims) {
     return keys.Unexpected(
         head_key, fmt::format("{}", of_head),
-        fmt::format("more than the {} of {}", turning, keys.Full("rope.dimension_count")));
+        fmt::format("more than the {} of {}", rope_dims, keys.Full("rope.dimension_count")));
   }
-  mla.key_dim = of_head - turning;
+  mla.key_dim = of_head - rope_dims;
   mla.value_dim =
       TRY(keys.Count(of_each ? "attention.value_length" : "attention.value_length_mla", kMaxWidth));
   mla.query_rank = TRY(keys.OptionalCount("attention.q_lora_rank", kMaxWidth));
   mla.row_rank = TRY(keys.Count("attention.kv_lora_rank", kMaxWidth));
-  shape.head_dim = mla.row_rank + turning;
+  shape.head_dim = mla.row_rank + rope_dims;
   TRY(of_each ? keys.ExpectNumber("attention.head_count_kv", shape.head_count)
               : ExpectRowsOf(keys, shape));
   TRY(keys.ExpectNumber("attention.sliding_window", 0));

@@ -113,13 +113,13 @@ TEST(Shape, OfDeepSeek32SurvivesItsMetadata) {
   EXPECT_EQ(read->index.dim, 128u);
   EXPECT_EQ(read->index.top, 2048u);
   EXPECT_EQ(read->index.own, std::vector<uint8_t>(61, 1));
-  EXPECT_TRUE(read->index_turns_halves());
+  EXPECT_TRUE(read->index_rope_pairs_halves());
   EXPECT_TRUE(read->can_begin(60));
   EXPECT_EQ(read->experts.groups, 8u);
   EXPECT_EQ(read->experts.used_groups, 4u);
   EXPECT_EQ(read->experts.score, kernels::RouterScore::kSigmoid);
   EXPECT_NEAR(AttentionScaleOf(*read), 1.3688879 * 1.3688879 / std::sqrt(192.0), 1e-6);
-  EXPECT_FALSE(ShapeOfPreset("glm-5")->index_turns_halves());
+  EXPECT_FALSE(ShapeOfPreset("glm-5")->index_rope_pairs_halves());
 }
 
 TEST(Shape, DeepSeek32OfAnotherKindIsRefusedByName) {

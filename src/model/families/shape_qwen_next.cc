@@ -98,7 +98,7 @@ void WriteQwenNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
   const Recurrence& recurrence = shape.recurrence;
-  WriteNext(shape, metadata);
+  WriteMtp(shape, metadata);
   set("full_attention_interval", recurrence.full_every);
   set("ssm.conv_kernel", recurrence.taps);
   set("ssm.state_size", recurrence.key_dim);

@@ -68,7 +68,7 @@ void AddCompressor(std::string_view name, std::string_view alias, uint32_t ratio
 void AddSharedRows(const Shape& shape, uint32_t layer, BlockSpecs& block) {
   const Latent& latent = shape.latent;
   const uint64_t embedding = shape.embedding, dim = shape.head_dim;
-  if (MakesFarRows(shape, layer)) {
+  if (MakesCompressedRows(shape, layer)) {
     block.Add(Kind::kFine, "attn_compressor_kv.weight", {embedding, dim});
     if (latent.ratios[layer] > 1)
       block.Add(Kind::kFine, "attn_compressor_gate.weight", {embedding, dim});
@@ -111,7 +111,7 @@ void AddAttention(const Shape& shape, uint32_t ratio, BlockSpecs& block) {
   block.Add(Kind::kVector, "attn_sinks.weight", {shape.head_count});
   block.Add(Kind::kMatrix, "attn_output_a.weight", {heads / latent.output_groups, output});
   block.Add(Kind::kMatrix, "attn_output_b.weight", {output, embedding});
-  if (ratio == 0 || shape.shares_far_rows()) return;
+  if (ratio == 0 || shape.shares_compressed_rows()) return;
   AddCompressor("attn_compressor_", "attn_compress_", ratio, dim, embedding, block);
   if (ratio != kShortRatio) return;
   const uint64_t index = uint64_t{latent.index_heads} * latent.index_dim;
@@ -156,15 +156,14 @@ void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
 
 // The MTP block, which drafts the token after the next: a layer, with the tensors before and after
 // it.
-void AddLatentNext(const Shape& shape, std::vector<TensorSpec>& specs) {
+void AddLatentMtp(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t embedding = shape.embedding;
-  const std::string prefix =
-      shape.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape.layer_count);
-  const std::string_view own = shape.next_apart ? "" : "nextn.";
+  const std::string prefix = shape.mtp_apart ? "mtp.0." : fmt::format("blk.{}.", shape.layer_count);
+  const std::string_view own = shape.mtp_apart ? "" : "nextn.";
   BlockSpecs block(specs, Part::kHead, prefix, -1);
   block.Add(Kind::kVector, fmt::format("{}enorm.weight", own), {embedding});
   block.Add(Kind::kVector, fmt::format("{}hnorm.weight", own), {embedding});
-  if (shape.next_apart) {
+  if (shape.mtp_apart) {
     block.Add(Kind::kMatrix, "e_proj.weight", {embedding, embedding});
     block.Add(Kind::kMatrix, "h_proj.weight", {embedding, embedding});
   } else {
@@ -173,7 +172,7 @@ void AddLatentNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   AddAttention(shape, /*ratio=*/0, block);
   AddExperts(shape, /*hashed=*/false, block);
   AddMerge(shape, fmt::format("{}hc_head_", own), "hc_head_", "output_hc_", block);
-  block.Add(Kind::kVector, shape.next_apart ? "norm.weight" : "nextn.shared_head_norm.weight",
+  block.Add(Kind::kVector, shape.mtp_apart ? "norm.weight" : "nextn.shared_head_norm.weight",
             {embedding});
 }
 
@@ -185,12 +184,12 @@ void AddDeepSeek4Tensors(const Shape& shape, std::vector<TensorSpec>& specs) {
                      static_cast<int32_t>(layer));
     if (shape.has_ngrams(layer)) AddNgrams(shape, layer, block);
     AddAttention(shape, shape.latent.ratios[layer], block);
-    if (shape.shares_far_rows()) AddSharedRows(shape, layer, block);
+    if (shape.shares_compressed_rows()) AddSharedRows(shape, layer, block);
     AddExperts(shape, layer < shape.experts.hash_layers, block);
   }
   BlockSpecs head(specs, Part::kHead, "", -1);
   if (!shape.mixes_ahead()) AddMerge(shape, "output_hc_", "hc_head_", "", head);
-  if (shape.next_layers > 0) AddLatentNext(shape, specs);
+  if (shape.mtp_layers > 0) AddLatentMtp(shape, specs);
 }
 
 }  // namespace aster::model

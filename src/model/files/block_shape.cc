@@ -220,8 +220,8 @@ BlockShape PresetDrafterFor(const Shape& model) {
   const uint32_t taps = std::min(layers.layer_count, model.layer_count);
   if (has_streams) {
     layers.latent.ratios.assign(layers.layer_count, 0);
-    layers.experts.hash_layers = layers.next_layers = 0;
-    layers.next_apart = false;
+    layers.experts.hash_layers = layers.mtp_layers = 0;
+    layers.mtp_apart = false;
   } else {
     layers = {.arch = Arch::kQwen3,
               .layer_count = layers.layer_count,

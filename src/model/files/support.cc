@@ -55,7 +55,7 @@ class Sentences {
 // Tensors of MTP blocks that are never computed are ignored.
 bool IsLeftOut(const Shape& shape, std::string_view tensor_name) {
   const std::optional<uint32_t> layer = LayerOf(tensor_name);
-  const uint32_t first = shape.layer_count + shape.next_layers;
+  const uint32_t first = shape.layer_count + shape.mtp_layers;
   return layer && *layer >= first && *layer < first + shape.left_out;
 }
 
@@ -63,14 +63,14 @@ bool IsLeftOut(const Shape& shape, std::string_view tensor_name) {
 // uses the model's; an index of the MTP block, or of layers that use another layer's choice.
 bool IsIdle(const Shape& shape, std::string_view tensor_name) {
   const std::optional<uint32_t> layer = LayerOf(tensor_name);
-  if (!layer || *layer >= shape.layer_count + shape.next_layers) return false;
+  if (!layer || *layer >= shape.layer_count + shape.mtp_layers) return false;
   const bool is_next = *layer >= shape.layer_count;
   const std::string_view name = tensor_name.substr(tensor_name.find('.', 4) + 1);
   // Files may have these beside the fused tensor for all heads.
   const bool is_of_each = name == "attn_k_b.weight" || name == "attn_v_b.weight";
   if (is_of_each && shape.is_mla() && shape.kinds.fused) return true;
   // For image tokens.
-  if (name == "exp_probs_b_vl.bias" && shape.shares_far_rows()) return true;
+  if (name == "exp_probs_b_vl.bias" && shape.shares_compressed_rows()) return true;
   if (name.starts_with("indexer.") && shape.is_indexed())
     return is_next || !shape.has_index(*layer);
   return is_next &&
@@ -109,15 +109,15 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
 
 // An MTP block that differs from its family's known one is left out, and so is every one after the
 // first: drafts do not change answers.
-void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
-  if (!CanDraftNext(shape) || shape.left_out == 0) return;
+void FindMtpInside(const gguf::ModelFiles& files, Shape& shape) {
+  if (!CanDraftWithMtp(shape) || shape.left_out == 0) return;
   Shape with = shape;
   --with.left_out;
-  ++with.next_layers;
+  ++with.mtp_layers;
   std::set<std::string_view> known;
   const std::vector<TensorSpec> specs = TensorsOf(with);
   for (const TensorSpec& spec : specs) {
-    if (!IsOfNextBlock(spec)) continue;
+    if (!IsOfMtpBlock(spec)) continue;
     const gguf::Tensor* tensor = FindTensor(files, spec);
     if (tensor == nullptr || !SameDims(*tensor, spec.dims) || !IsComputable(tensor->type)) return;
     known.insert(tensor->name);
@@ -130,9 +130,9 @@ void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
 }
 
 // The MTP block may be in a file of its own, which the model's keys do not mention.
-Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
-  if (!shape.is_latent() || shape.shares_far_rows()) {
-    FindNextInside(files, shape);
+Status FindMtp(const gguf::ModelFiles& files, Shape& shape) {
+  if (!shape.is_latent() || shape.shares_compressed_rows()) {
+    FindMtpInside(files, shape);
     return Ok();
   }
   const std::string inside = fmt::format("blk.{}.nextn.", shape.layer_count);
@@ -143,8 +143,8 @@ Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
         "the MTP block is there twice, as {}* and as mtp.0.*; leave the file with mtp.0.* out",
         inside));
   }
-  if (is_inside || is_apart) shape.next_layers = 1;
-  shape.next_apart = is_apart;
+  if (is_inside || is_apart) shape.mtp_layers = 1;
+  shape.mtp_apart = is_apart;
   return Ok();
 }
 
@@ -240,8 +240,8 @@ bool IsComputable(TensorType type) { return kernels::WeightTypeOf(type).has_valu
 Result<Shape> ShapeOf(const gguf::ModelFiles& files) {
   Shape shape = TRY(ReadShape(files.metadata()));
   FindWhatSomeHave(files, shape);
-  if (shape.shares_far_rows()) {
-    TRY(FindFarRows(files, shape));
+  if (shape.shares_compressed_rows()) {
+    TRY(FindCompressedRows(files, shape));
     TRY(CheckShape(shape));
   }
   return shape;
@@ -258,7 +258,7 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
   const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss() && !HasRouterKeys(shape->arch);
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = HasRopeFactors(files, *shape);
-  const Status next = FindNext(files, *shape);
+  const Status next = FindMtp(files, *shape);
   support.shape = *shape;
   if (!next.ok()) {
     support.obstacles.push_back(next.error().message());

@@ -16,7 +16,7 @@
 #include "kernels/activation_blocks.h"
 #include "kernels/activations.h"
 #include "kernels/pack.h"
-#include "model/drafters/next_tokens.h"
+#include "model/drafters/mtp_block.h"
 #include "model/forward/group_for_test.h"
 #include "model/memory/weight_sizes.h"
 
@@ -278,9 +278,9 @@ TEST_P(ForwardGroupWeights, PartsShareThemOut) {
       uint64_t bytes = of.query.bytes() + of.output.bytes() + of.dense.gate.bytes() +
                        of.dense.down.bytes() + of.latent.query_high.bytes() +
                        of.latent.output_high.bytes() + of.shared.up.bytes() +
-                       of.mla.query_still.bytes() + of.mla.output.bytes() + of.delta.mixed.bytes() +
+                       of.mla.query_nope.bytes() + of.mla.output.bytes() + of.delta.mixed.bytes() +
                        of.delta.gate.bytes() + of.delta.output.bytes() + of.output_gate.bytes();
-      for (const auto* heads : {&of.mla.keys, &of.mla.values, &of.mla.query_turning}) {
+      for (const auto* heads : {&of.mla.keys, &of.mla.values, &of.mla.query_rope}) {
         for (const compute::Matrix& matrix : *heads) bytes += matrix.bytes();
       }
       for (const compute::ExpertWeights& expert : of.experts)
@@ -344,26 +344,26 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
 }
 
 // The block needs the whole head, which the leading part has beside its own rows.
-TEST(ForwardGroup, ThePartThatLeadsHasTheMtpBlock) {
+TEST(ForwardGroup, OnlyTheLeaderHasTheMtpBlock) {
   const Shape shape = FourGroups();
-  ASSERT_EQ(shape.next_layers, 1u);
+  ASSERT_EQ(shape.mtp_layers, 1u);
   const ModelFile model(shape, TensorType::kQ8_0);
   const MemoryOptions memory = Narrowed({}, shape);
-  const kv::Layout layout = MakeNextLayout(shape, memory, Hash128{1, 2}).value();
+  const kv::Layout layout = MakeMtpLayout(shape, memory, Hash128{1, 2}).value();
   std::vector<float> streams(shape.hidden_width());
   for (size_t i = 0; i < streams.size(); ++i) streams[i] = static_cast<float>(i * i % 17) - 8;
   const auto drafts_of = [&](const GroupPart& part) {
     Slice slice = Slice::Whole(shape);
     slice.part = part;
     const auto runner = NewRunner(model.files(), shape, slice);
-    NextTokens next(runner->weights(), memory, runner->backend());
+    MtpBlock next(runner->weights(), memory, runner->backend());
     kv::Pool pages(uint64_t{1} << 24);
     const kv::PageTable table(layout, pages, {0, 1});
     return next.Draft(table, 5, streams.data(), 6).value();
   };
   EXPECT_EQ(drafts_of(PartOf({1, 2})), drafts_of(PartOf({1})));
   EXPECT_EQ(drafts_of(OwnersOf({1, 1}, 2)), drafts_of(PartOf({1})));
-  EXPECT_EQ(Group(model.files(), shape, PartOf({1, 1}), 0).weights(1).next, nullptr);
+  EXPECT_EQ(Group(model.files(), shape, PartOf({1, 1}), 0).weights(1).mtp, nullptr);
 }
 
 }  // namespace

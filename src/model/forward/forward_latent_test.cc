@@ -35,7 +35,7 @@ std::vector<T> SomeOf(std::vector<T> all, std::vector<T> with_sanitizers) {
 Shape SmallFlash() {
   Shape shape = SmallDeepSeek4({0, 4, 128, 4});
   shape.latent.rope.original_context = 256;  // so that YaRN's ramp is within the pairs
-  shape.next_layers = 0;
+  shape.mtp_layers = 0;
   return shape;
 }
 
@@ -59,7 +59,7 @@ Shape SmallPro() {
   shape.latent.output_groups = 6;
   shape.latent.index_heads = 20;
   shape.latent.index_top = 5;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 

@@ -16,7 +16,8 @@ namespace aster::model {
 namespace {
 
 kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
-  return shape.turns_neighbours() ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
+  return shape.rope_pairs_neighbours() ? kernels::RopeLayout::kAdjacent
+                                       : kernels::RopeLayout::kHalves;
 }
 
 // In models with a window, layer `full_every` - 1 sees all; the layer before it has the window.

@@ -132,7 +132,7 @@ class ForwardPass {
     compute::Tensor sums = {};  // or the joined sums of experts, once all have arrived
     uint32_t next_part = 0;     // parts before it have arrived
 
-    bool is_under_way() const { return !columns.empty() || !sums.empty(); }
+    bool is_in_flight() const { return !columns.empty() || !sums.empty(); }
     bool may_be_blocks() const;
   };
 

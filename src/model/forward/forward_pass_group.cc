@@ -415,7 +415,7 @@ Status ForwardPass::SendOwn() {
     rows.bytes = message_;
   }
   TRY(exchange_->Send(gather_, gathered_.to, rows));
-  if (gathered_.to == Exchange::To::kLeader && !group_.leads()) gathered_ = {};
+  if (gathered_.to == Exchange::To::kLeader && !group_.is_leader()) gathered_ = {};
   for (const PartColumns& some : gathered_.columns) {
     if (some.blocks) TRY(PlaceBlocks(some, group_.index, some.sent, gathered_.are_blocks));
   }
@@ -493,7 +493,7 @@ Status ForwardPass::PlaceBlocks(const PartColumns& columns, uint32_t part, Bytes
 
 // Takes the other parts' rows of the current gather, if there is one.
 Result<Progress> ForwardPass::Collect() {
-  if (!gathered_.is_under_way()) return Progress::kDone;
+  if (!gathered_.is_in_flight()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
     const uint32_t part = gathered_.next_part;
     if (part == group_.index || ExpectedOf(part, /*are_blocks=*/false) == 0) continue;

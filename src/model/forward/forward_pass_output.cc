@@ -74,7 +74,7 @@ Status ForwardPass::RecordHead() {
     const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
     TRY(commands_->Multiply(product));
   }
-  if (!group_.leads()) return Ok();
+  if (!group_.is_leader()) return Ok();
   if (shape_.logit_cap > 0.0f) TRY(commands_->Softcap(logits_.tensor(), shape_.logit_cap));
   return commands_->Download(logits_.tensor(), &output_.logits);
 }

@@ -497,7 +497,7 @@ TEST(Forward, TokensThatAreNoneAreRefused) {
 
 // Jobs of different sequences, begun in one order and finished in another: each has the same output
 // as alone, and keeps it while the others exist.
-TEST(Forward, SeveralJobsMayBeUnderWay) {
+TEST(Forward, SeveralJobsMayBeInFlight) {
   const Shape shape = SmallShape(Arch::kQwen3Moe);
   const ModelFile model(shape, TensorType::kQ8_0);
   Runner runner(model.files(), Slice::Whole(shape));

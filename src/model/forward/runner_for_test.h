@@ -112,7 +112,7 @@ inline Shape SmallDeepSeek41() {
   const Shape tiny = ShapeOfPreset("flash41-shape-tiny").value();
   shape.arch = Arch::kDeepSeek41;
   shape.norm_epsilon = tiny.norm_epsilon;
-  shape.next_layers = 0;
+  shape.mtp_layers = 0;
   shape.experts.hash_layers = 0;
   shape.latent.rope.original_context = 256;  // so that YaRN's ramp is within the pairs
   shape.latent.makes_rows = {0, 1, 0, 1, 0, 0};

@@ -28,12 +28,12 @@ LatentAttention::LatentAttention(const Shape& shape, const MemoryOptions& memory
                                  compute::Backend& backend, compute::Commands& commands)
     : shape_(shape),
       row_format_(RowFormat(shape, memory)),
-      far_format_(FarFormat(shape, memory)),
+      compressed_format_(CompressedFormat(shape, memory)),
       index_format_(IndexFormat(shape, memory)),
       backend_(backend),
       commands_(commands),
-      turns_{Turns(FrequenciesOf(shape.rope)), Turns(FrequenciesOf(shape.latent.rope)),
-             Turns(FrequenciesOf(shape.latent.rope))},
+      ropes_{RopeAngles(FrequenciesOf(shape.rope)), RopeAngles(FrequenciesOf(shape.latent.rope)),
+             RopeAngles(FrequenciesOf(shape.latent.rope))},
       low_operand_(commands.NewOperand()),
       latent_operand_(commands.NewOperand()),
       output_operand_(commands.NewOperand()) {
@@ -48,9 +48,9 @@ Status LatentAttention::Plan(size_t row_count) {
     return array.Shape(backend_, row_count, columns);
   };
   // Layers with compressed rows have another RoPE than those with only the window.
-  for (Turns& turns : turns_) {
-    TRY(plan(turns.cosines, turns.frequencies.size()));
-    TRY(plan(turns.sines, turns.frequencies.size()));
+  for (RopeAngles& rope : ropes_) {
+    TRY(plan(rope.cosines, rope.frequencies.size()));
+    TRY(plan(rope.sines, rope.frequencies.size()));
   }
   // Queries go through a low rank; a row is both key and value.
   TRY(plan(low_, latent.query_rank));
@@ -74,16 +74,16 @@ Status LatentAttention::Plan(size_t row_count) {
 }
 
 Status LatentAttention::SetPositions(std::span<const int64_t> positions) {
-  const auto make = [&](const Turns& turns, std::span<const int64_t> of) {
+  const auto make = [&](const RopeAngles& rope, std::span<const int64_t> of) {
     return commands_.MakeAngles(
-        {.frequencies = turns.frequencies, .magnitude = 1.0, .positions = of}, turns.angles());
+        {.frequencies = rope.frequencies, .magnitude = 1.0, .positions = of}, rope.angles());
   };
-  TRY(make(TurnsOf(0), positions));
-  TRY(make(TurnsOf(1), positions));
+  TRY(make(RopeOf(0), positions));
+  TRY(make(RopeOf(1), positions));
   if (!is_shared()) return Ok();
   first_positions_.assign(positions.begin(), positions.end());
   for (int64_t& position : first_positions_) position -= position % kPairRatio;
-  return make(TurnsOfFirst(kPairRatio), first_positions_);
+  return make(RopeOfFirst(kPairRatio), first_positions_);
 }
 
 Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
@@ -108,7 +108,7 @@ Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
   // `ratio` is that of compression: 0 for layers with only the window.
   TRY(Project(layer, ratio, weights, rows));
   TRY(WriteRows(layer, ratio, weights, spans));
-  if (KeepsFarRows(shape_, layer)) {
+  if (KeepsCompressedRows(shape_, layer)) {
     TRY(is_shared() ? MakeSharedRows(layer, ratio, weights, spans)
                     : Compress(layer, ratio, weights, spans));
   }
@@ -132,7 +132,7 @@ Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeig
   add(weights.query_low, low_);
   add(weights.row, rows_);
   // Compressed rows are sums of `ratio` (or twice as many) values, weighted by softmax of scores.
-  if (MakesFarRows(shape_, layer)) {
+  if (MakesCompressedRows(shape_, layer)) {
     add(weights.compressor.values, values_);
     if (ratio > 1) add(weights.compressor.scores, scores_);
   }
@@ -146,20 +146,20 @@ Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeig
 }
 
 // RoPE on the last numbers of a head, for the row's position.
-compute::Heads LatentAttention::Turned(const Turns& turns, const compute::Array& rows,
-                                       size_t count) const {
+compute::Heads LatentAttention::RotatedHeads(const RopeAngles& rope, const compute::Array& rows,
+                                             size_t count) const {
   const size_t dim = rows.tensor().columns / count;
   return {.rows = rows.tensor(),
           .count = count,
           .epsilon = shape_.norm_epsilon,
-          .angles = turns.angles(),
-          .still = dim - 2 * turns.frequencies.size()};
+          .angles = rope.angles(),
+          .unrotated = dim - 2 * rope.frequencies.size()};
 }
 
 // Writes the rows of the window.
 Status LatentAttention::WriteRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                   std::span<const compute::PageSpan> spans) {
-  compute::Heads heads = Turned(TurnsOf(ratio), rows_, 1);
+  compute::Heads heads = RotatedHeads(RopeOf(ratio), rows_, 1);
   heads.norm = compute::HeadNorm::kWeighted;
   heads.norm_weight = weights.row_norm.tensor();
   return commands_.WriteRows(
@@ -180,13 +180,14 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
                                .places = with.places.tensor(),
                                .norm = with.norm.tensor(),
                                .epsilon = shape_.norm_epsilon,
-                               .frequencies = TurnsOf(ratio).frequencies,
+                               .frequencies = RopeOf(ratio).frequencies,
                                .values = InputOf(values, with.values),
                                .scores = InputOf(scores, with.scores)});
   };
   // A row is compressed when its last token comes. Inputs of incomplete rows stay in the input
   // stream, as the other tokens may come in another batch, or on another node.
-  TRY(compress(kFarStream, kFarInputStream, far_format_, weights.compressor, values_, scores_));
+  TRY(compress(kCompressedStream, kCompressedInputStream, compressed_format_, weights.compressor,
+               values_, scores_));
   if (ratio != kShortRatio) return Ok();
   // The index has a row for each compressed row, made in the same way and narrower.
   return compress(kIndexStream, kIndexInputStream, index_format_, weights.index_compressor,
@@ -197,7 +198,7 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
 // it before RoPE.
 Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                        std::span<const compute::PageSpan> spans) {
-  if (!MakesFarRows(shape_, layer)) return KeepSharedRows(layer, ratio, spans);
+  if (!MakesCompressedRows(shape_, layer)) return KeepSharedRows(layer, ratio, spans);
   compute::Tensor made = InputOf(values_, weights.compressor.values);
   if (ratio > 1) {
     TRY(commands_.Pool({.pages = {layer, kSharedInputStream, spans},
@@ -215,20 +216,20 @@ Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const Lat
   const compute::Product keys[] = {
       {&weights.index_key, latent_operand_.get(), index_keys_.tensor()}};
   TRY(commands_.Multiply(keys));
-  compute::Heads heads = Turned(TurnsOfFirst(ratio), index_keys_, 1);
+  compute::Heads heads = RotatedHeads(RopeOfFirst(ratio), index_keys_, 1);
   heads.norm = compute::HeadNorm::kWeighted;
   heads.norm_weight = weights.index_key_norm.tensor();
   TRY(commands_.WriteRows({.pages = {layer, kSharedIndexStream, spans},
                            .format = index_format_,
                            .heads = heads,
                            .ratio = ratio}));
-  TRY(commands_.WriteRows({.pages = {layer, kFarStream, spans},
-                           .format = far_format_,
-                           .heads = Turned(TurnsOfFirst(ratio), latents_, 1),
+  TRY(commands_.WriteRows({.pages = {layer, kCompressedStream, spans},
+                           .format = compressed_format_,
+                           .heads = RotatedHeads(RopeOfFirst(ratio), latents_, 1),
                            .ratio = ratio}));
   // For later layers that keep the rows, too, maybe on other nodes.
   const compute::RowRange all[] = {{0, rows_of_batch_.rows}};
-  TRY(commands_.Gather(latents_.tensor(), all, FarRowsOf(shape_, rows_of_batch_)));
+  TRY(commands_.Gather(latents_.tensor(), all, CompressedRowsOf(shape_, rows_of_batch_)));
   return commands_.Gather(index_keys_.tensor(), all, IndexRowsOf(shape_, rows_of_batch_));
 }
 
@@ -239,10 +240,11 @@ Status LatentAttention::KeepSharedRows(uint32_t layer, uint32_t ratio,
                            .format = index_format_,
                            .heads = {.rows = IndexRowsOf(shape_, rows_of_batch_), .count = 1},
                            .ratio = ratio}));
-  return commands_.WriteRows({.pages = {layer, kFarStream, spans},
-                              .format = far_format_,
-                              .heads = {.rows = FarRowsOf(shape_, rows_of_batch_), .count = 1},
-                              .ratio = ratio});
+  return commands_.WriteRows(
+      {.pages = {layer, kCompressedStream, spans},
+       .format = compressed_format_,
+       .heads = {.rows = CompressedRowsOf(shape_, rows_of_batch_), .count = 1},
+       .ratio = ratio});
 }
 
 // From the queries' low rank to all heads, and to the index's heads.
@@ -261,7 +263,7 @@ Status LatentAttention::ProjectQueries(uint32_t layer, uint32_t ratio,
     products_.push_back({&weights.index_query, low_operand_.get(), index_queries_.tensor()});
   TRY(commands_.Multiply(products_));
   // Normed without a weight (not in V4.1), then RoPE for the token's position.
-  compute::Heads heads = Turned(TurnsOf(ratio), queries_, shape_.head_count);
+  compute::Heads heads = RotatedHeads(RopeOf(ratio), queries_, shape_.head_count);
   heads.norm = is_shared() ? compute::HeadNorm::kNone : compute::HeadNorm::kPlain;
   return commands_.FinishHeads({&heads, 1});
 }
@@ -273,7 +275,7 @@ Status LatentAttention::RankRows(uint32_t layer, uint32_t ratio,
   // Queries are rounded to the format of the index's rows, as in training.
   TRY(commands_.FinishIndexQueries({.queries = index_queries_.tensor(),
                                     .heads = latent.index_heads,
-                                    .angles = TurnsOf(ratio).angles(),
+                                    .angles = RopeOf(ratio).angles(),
                                     .format = index_format_,
                                     .weights = index_weights_.tensor(),
                                     .is_spread = !is_shared()}));
@@ -305,13 +307,13 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
   return commands_.AttendRows(
       {.pages = {layer, kWindowStream, spans},
        .window = shape_.sliding_window,
-       .far_layer = ratio == 0 ? layer : FarLayerOf(shape_, layer),
-       .far_stream = kFarStream,
+       .compressed_layer = ratio == 0 ? layer : CompressedLayerOf(shape_, layer),
+       .compressed_stream = kCompressedStream,
        .ratio = ratio,
        .top = shape_.latent.index_top,
        .chosen = HasChosenRows(shape_, layer) ? chosen_.tensor() : compute::Tensor(),
        .format = row_format_,
-       .far_format = far_format_,
+       .compressed_format = compressed_format_,
        .head_count = shape_.head_count,
        .scale = AttentionScaleOf(shape_),
        .queries = queries_.tensor(),
@@ -322,7 +324,7 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
 // RoPE was applied to values with their rows. RoPE of the query's position is undone on the output,
 // which leaves the difference of positions.
 Status LatentAttention::LowerOutput(uint32_t ratio, const LatentWeights& weights) {
-  compute::Heads heads = Turned(TurnsOf(ratio), attended_, shape_.head_count);
+  compute::Heads heads = RotatedHeads(RopeOf(ratio), attended_, shape_.head_count);
   heads.inverse = true;
   TRY(commands_.FinishHeads({&heads, 1}));
   // Groups of heads, each through a low rank of its own.

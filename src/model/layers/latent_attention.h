@@ -56,8 +56,8 @@ class LatentAttention {
 
  private:
   // RoPE at the batch's positions, for layers without and with compressed rows.
-  struct Turns {
-    explicit Turns(std::vector<double> of_pairs) : frequencies(std::move(of_pairs)) {}
+  struct RopeAngles {
+    explicit RopeAngles(std::vector<double> of_pairs) : frequencies(std::move(of_pairs)) {}
 
     std::vector<double> frequencies;  // [pairs]
     compute::Array cosines;           // [rows, pairs]
@@ -66,12 +66,15 @@ class LatentAttention {
     compute::Angles angles() const { return {cosines.tensor(), sines.tensor()}; }
   };
 
-  const Turns& TurnsOf(uint32_t ratio) const { return turns_[ratio == 0 ? 0 : 1]; }
+  const RopeAngles& RopeOf(uint32_t ratio) const { return ropes_[ratio == 0 ? 0 : 1]; }
   // For rows that stand for several tokens: at the first token's position.
-  const Turns& TurnsOfFirst(uint32_t ratio) const { return turns_[ratio == kPairRatio ? 2 : 1]; }
-  bool is_shared() const { return shape_.shares_far_rows(); }
+  const RopeAngles& RopeOfFirst(uint32_t ratio) const {
+    return ropes_[ratio == kPairRatio ? 2 : 1];
+  }
+  bool is_shared() const { return shape_.shares_compressed_rows(); }
   // RoPE on heads of the layer, in place.
-  compute::Heads Turned(const Turns& turns, const compute::Array& rows, size_t count) const;
+  compute::Heads RotatedHeads(const RopeAngles& rope, const compute::Array& rows,
+                              size_t count) const;
   Status Project(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                  compute::Operand& rows);
   Status WriteRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
@@ -90,11 +93,11 @@ class LatentAttention {
 
   const Shape shape_;
   const kernels::LatentFormat row_format_;
-  const kernels::LatentFormat far_format_;
+  const kernels::LatentFormat compressed_format_;
   const kernels::LatentFormat index_format_;
   compute::Backend& backend_;
   compute::Commands& commands_;
-  std::array<Turns, 3> turns_;
+  std::array<RopeAngles, 3> ropes_;
   compute::Tensor rows_of_batch_;
   std::vector<int64_t> first_positions_;  // of the pairs that the batch's rows belong to
 

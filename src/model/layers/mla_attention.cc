@@ -27,7 +27,7 @@ Status MlaAttention::Plan(size_t row_count) {
     return array.Shape(backend_, row_count, columns);
   };
   if (mla.query_rank > 0) TRY(plan(low_, mla.query_rank));
-  TRY(plan(still_, heads * mla.key_dim));
+  TRY(plan(nope_, heads * mla.key_dim));
   TRY(plan(row_, shape_.head_dim));
   TRY(plan(queries_, heads * shape_.head_dim));
   TRY(plan(attended_, heads * shape_.head_dim));
@@ -89,18 +89,18 @@ Status MlaAttention::Project(uint32_t layer, const MlaWeights& weights, compute:
     TRY(commands_.Multiply(products_));
   }
   // Only the part of a row without RoPE is normed.
-  const compute::Tensor still = row_.tensor().Columns(0, shape_.mla.row_rank);
-  return commands_.Normalise({.rows = still,
+  const compute::Tensor unrotated = row_.tensor().Columns(0, shape_.mla.row_rank);
+  return commands_.Normalise({.rows = unrotated,
                               .weight = weights.row_norm.tensor(),
                               .epsilon = shape_.norm_epsilon,
-                              .out = still});
+                              .out = unrotated});
 }
 
 // The part with RoPE goes directly to its place, after the columns of the other part.
 void MlaAttention::AddQueries(const MlaWeights& weights, compute::Operand& rows) {
-  products_.push_back({&weights.query_still, &rows, still_.tensor()});
+  products_.push_back({&weights.query_nope, &rows, nope_.tensor()});
   for (size_t head = 0; head < shape_.head_count; ++head) {
-    products_.push_back({&weights.query_turning[head], &rows,
+    products_.push_back({&weights.query_rope[head], &rows,
                          OfHead(queries_, head, shape_.mla.row_rank, shape_.rope.dimensions)});
   }
 }
@@ -109,7 +109,7 @@ void MlaAttention::AddQueries(const MlaWeights& weights, compute::Operand& rows)
 Status MlaAttention::Absorb(const MlaWeights& weights) {
   products_.clear();
   for (size_t head = 0; head < shape_.head_count; ++head) {
-    head_operands_[head]->Set(OfHead(still_, head, 0, shape_.mla.key_dim));
+    head_operands_[head]->Set(OfHead(nope_, head, 0, shape_.mla.key_dim));
     products_.push_back({&weights.keys[head], head_operands_[head].get(),
                          OfHead(queries_, head, 0, shape_.mla.row_rank)});
   }
@@ -122,27 +122,28 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
   const compute::Heads queries[] = {{.rows = queries_.tensor(),
                                      .count = shape_.head_count,
                                      .angles = angles,
-                                     .still = shape_.mla.row_rank}};
+                                     .unrotated = shape_.mla.row_rank}};
   TRY(commands_.FinishHeads(queries));
   // New rows are in the KV cache before attention, so that tokens of a prompt see each other.
-  TRY(commands_.WriteRows(
-      {.pages = {layer, kMlaStream, spans},
-       .format = format_,
-       .heads = {
-           .rows = row_.tensor(), .count = 1, .angles = angles, .still = shape_.mla.row_rank}}));
+  TRY(commands_.WriteRows({.pages = {layer, kMlaStream, spans},
+                           .format = format_,
+                           .heads = {.rows = row_.tensor(),
+                                     .count = 1,
+                                     .angles = angles,
+                                     .unrotated = shape_.mla.row_rank}}));
   // With an index all rows count as far ones, and tokens see those that it has chosen: in this
   // layer, or in the last one with an index.
   const bool is_indexed = shape_.is_indexed();
   const uint32_t window = shape_.sliding_window > 0 ? shape_.sliding_window : UINT32_MAX;
   return commands_.AttendRows({.pages = {layer, kMlaStream, spans},
                                .window = is_indexed ? 0 : window,
-                               .far_layer = layer,
-                               .far_stream = kMlaStream,
+                               .compressed_layer = layer,
+                               .compressed_stream = kMlaStream,
                                .ratio = is_indexed ? 1u : 0u,
                                .top = shape_.index.top,
                                .chosen = is_indexed ? choice_->chosen() : compute::Tensor(),
                                .format = format_,
-                               .far_format = format_,
+                               .compressed_format = format_,
                                .head_count = shape_.head_count,
                                .scale = AttentionScaleOf(shape_),
                                .queries = queries_.tensor(),

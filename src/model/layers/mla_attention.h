@@ -63,7 +63,7 @@ class MlaAttention {
   compute::Commands& commands_;
 
   compute::Array low_;       // [rows, query_rank]
-  compute::Array still_;     // [rows, head_count * key_dim], the part of queries without RoPE
+  compute::Array nope_;      // [rows, head_count * key_dim], the part of queries without RoPE
   compute::Array row_;       // [rows, head_dim]
   compute::Array queries_;   // [rows, head_count * head_dim], for the shared row
   compute::Array attended_;  // the same

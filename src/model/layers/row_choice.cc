@@ -16,8 +16,8 @@ constexpr float kNormEpsilon = 1e-6f;
 RowChoice::RowChoice(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
     : shape_(shape),
       format_(MlaIndexFormat(shape)),
-      turns_(shape.index_turns_halves() ? kernels::RopeLayout::kHalves
-                                        : kernels::RopeLayout::kAdjacent),
+      rope_layout_(shape.index_rope_pairs_halves() ? kernels::RopeLayout::kHalves
+                                                   : kernels::RopeLayout::kAdjacent),
       backend_(backend),
       commands_(commands) {}
 
@@ -55,9 +55,11 @@ Status RowChoice::Run(uint32_t layer, const RowIndexWeights& weights, const comp
                                      .count = 1,
                                      .bias = weights.bias.tensor(),
                                      .angles = angles,
-                                     .layout = turns_}}));
-  const compute::Heads queries[] = {
-      {.rows = queries_.tensor(), .count = shape_.index.heads, .angles = angles, .layout = turns_}};
+                                     .layout = rope_layout_}}));
+  const compute::Heads queries[] = {{.rows = queries_.tensor(),
+                                     .count = shape_.index.heads,
+                                     .angles = angles,
+                                     .layout = rope_layout_}};
   TRY(commands_.FinishHeads(queries));
   // The definition divides all ranks by the same number, which does not change their order.
   return commands_.Rank({.pages = pages,

@@ -43,7 +43,7 @@ class RowChoice {
  private:
   const Shape shape_;
   const kernels::LatentFormat format_;
-  const kernels::RopeLayout turns_;
+  const kernels::RopeLayout rope_layout_;
   compute::Backend& backend_;
   compute::Commands& commands_;
 

@@ -109,11 +109,11 @@ std::vector<kv::Stream> SharedStreams(const Shape& shape, const MemoryOptions& o
                                       uint32_t layer) {
   const kernels::LatentFormat rows = RowFormat(shape, options);
   std::vector<kv::Stream> streams = {LatentStream(rows, 1, shape.sliding_window)};
-  if (KeepsFarRows(shape, layer)) {
+  if (KeepsCompressedRows(shape, layer)) {
     const uint32_t ratio = shape.latent.ratios[layer];
-    streams.push_back(LatentStream(FarFormat(shape, options), ratio, 0));
+    streams.push_back(LatentStream(CompressedFormat(shape, options), ratio, 0));
     streams.push_back(LatentStream(IndexFormat(shape, options), ratio, 0));
-    if (MakesFarRows(shape, layer) && ratio > 1)
+    if (MakesCompressedRows(shape, layer) && ratio > 1)
       streams.push_back(InputStream(ratio, shape.head_dim));
   }
   if (shape.has_ngrams(layer)) {
@@ -126,7 +126,7 @@ std::vector<kv::Stream> SharedStreams(const Shape& shape, const MemoryOptions& o
 
 std::vector<kv::Stream> LatentStreams(const Shape& shape, const MemoryOptions& options,
                                       uint32_t layer) {
-  if (shape.shares_far_rows()) return SharedStreams(shape, options, layer);
+  if (shape.shares_compressed_rows()) return SharedStreams(shape, options, layer);
   const uint32_t ratio = shape.latent.ratios[layer];
   const kernels::LatentFormat rows = RowFormat(shape, options);
   std::vector<kv::Stream> streams = {LatentStream(rows, 1, shape.sliding_window)};
@@ -248,32 +248,33 @@ MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
 
 // After all other streams.
 uint32_t NgramStreamOf(const Shape& shape, uint32_t layer) {
-  if (!KeepsFarRows(shape, layer)) return kFarStream;
-  const bool has_inputs = MakesFarRows(shape, layer) && shape.latent.ratios[layer] > 1;
+  if (!KeepsCompressedRows(shape, layer)) return kCompressedStream;
+  const bool has_inputs = MakesCompressedRows(shape, layer) && shape.latent.ratios[layer] > 1;
   return has_inputs ? kSharedInputStream + 1 : kSharedInputStream;
 }
 
 kernels::LatentFormat MlaRowFormat(const Shape& shape) {
   return {.type = kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.head_dim),
-          .still = static_cast<int32_t>(shape.mla.row_rank)};
+          .unrotated = static_cast<int32_t>(shape.mla.row_rank)};
 }
 
 kernels::LatentFormat MlaIndexFormat(const Shape& shape) {
-  return {
-      .type = kernels::LatentRows::kF16, .dim = static_cast<int32_t>(shape.index.dim), .still = 0};
+  return {.type = kernels::LatentRows::kF16,
+          .dim = static_cast<int32_t>(shape.index.dim),
+          .unrotated = 0};
 }
 
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {
   const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
   const auto rounded =
-      shape.shares_far_rows() ? kernels::LatentRows::kF8Fine : kernels::LatentRows::kF8;
+      shape.shares_compressed_rows() ? kernels::LatentRows::kF8Fine : kernels::LatentRows::kF8;
   return {.type = is_rounded ? rounded : kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.head_dim),
-          .still = static_cast<int32_t>(shape.head_dim - shape.rope.dimensions)};
+          .unrotated = static_cast<int32_t>(shape.head_dim - shape.rope.dimensions)};
 }
 
-kernels::LatentFormat FarFormat(const Shape& shape, const MemoryOptions& memory) {
+kernels::LatentFormat CompressedFormat(const Shape& shape, const MemoryOptions& memory) {
   kernels::LatentFormat format = RowFormat(shape, memory);
   if (format.type == kernels::LatentRows::kF8Fine) format.type = kernels::LatentRows::kF4Scaled;
   return format;
@@ -283,7 +284,7 @@ kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memor
   const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
   return {.type = is_rounded ? kernels::LatentRows::kF4 : kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.latent.index_dim),
-          .still = 0};
+          .unrotated = 0};
 }
 
 MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape) {

@@ -30,9 +30,9 @@ struct MemoryOptions {
 // Streams of a layer whose rows are both keys and values (DeepSeek V4), in the layout's order.
 inline constexpr uint32_t kWindowStream = 0;
 // If the layer keeps compressed rows:
-inline constexpr uint32_t kFarStream = 1;
+inline constexpr uint32_t kCompressedStream = 1;
 // In V4 it also has their inputs, values and then scores; with an index also its rows and inputs.
-inline constexpr uint32_t kFarInputStream = 2;
+inline constexpr uint32_t kCompressedInputStream = 2;
 inline constexpr uint32_t kIndexStream = 3;
 inline constexpr uint32_t kIndexInputStream = 4;
 // In V4.1 it also has the index's rows; layers that make rows of two tokens, their inputs; and
@@ -55,7 +55,7 @@ inline constexpr uint32_t kStateInputStream = 1;
 
 // Formats of DeepSeek V4's rows, of the compressed ones, and of the index's.
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory);
-kernels::LatentFormat FarFormat(const Shape& shape, const MemoryOptions& memory);
+kernels::LatentFormat CompressedFormat(const Shape& shape, const MemoryOptions& memory);
 kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory);
 
 // The options, with the model's own sliding window if that is narrower. (A model that was trained

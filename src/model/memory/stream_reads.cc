@@ -15,8 +15,8 @@ StreamReads ReadsOf(const Shape& shape, uint32_t layer, uint32_t index, const kv
   uint64_t positions = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
   // If an index chooses rows, only these are read, and all rows of the index.
   if (shape.is_indexed() && index == kMlaStream) positions = shape.index.top;
-  const bool is_far = shape.is_latent() && index == kFarStream && stream.window == 0;
-  if (is_far && HasChosenRows(shape, layer))
+  const bool is_compressed = shape.is_latent() && index == kCompressedStream && stream.window == 0;
+  if (is_compressed && HasChosenRows(shape, layer))
     positions = uint64_t{shape.latent.index_top} * stream.stride;
   return {positions, row_bytes / stream.stride / stream.read_every};
 }
@@ -29,10 +29,10 @@ std::vector<StreamReads> ReadsOfLayer(const Shape& shape, const kv::Layout& layo
   };
   const uint32_t source = KvLayerOf(shape, layer);
   for (uint32_t index = 0; index < layout.streams(source).size(); ++index) add(source, index);
-  if (!shape.shares_far_rows() || !HasChosenRows(shape, layer)) return reads;
-  const uint32_t far = FarLayerOf(shape, layer);
+  if (!shape.shares_compressed_rows() || !HasChosenRows(shape, layer)) return reads;
+  const uint32_t far = CompressedLayerOf(shape, layer);
   if (far == layer) return reads;
-  add(far, kFarStream);
+  add(far, kCompressedStream);
   return reads;
 }
 

@@ -131,15 +131,15 @@ Result<WeightSizes> SizesOf(Place place, const PublishedMix& mix, const Shape& s
   return SizesOf(place, shape, type_of, part);
 }
 
-Result<uint64_t> NextBlockBytes(Place place, Shape shape) {
+Result<uint64_t> MtpBytes(Place place, Shape shape) {
   const auto type_of = [](const TensorSpec& spec) {
     const bool is_of_experts = spec.name.ends_with("_exps.weight");
     if (is_of_experts) return quant::FitToRow(TensorType::kQ4_K, spec.dims.front()).type;
     return spec.is_matrix && !spec.is_fine ? TensorType::kQ8_0 : TensorType::kF32;
   };
-  shape.next_layers = 0;
+  shape.mtp_layers = 0;
   const uint64_t without = TRY(SizesOf(place, shape, type_of)).head;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return TRY(SizesOf(place, shape, type_of)).head - without;
 }
 

@@ -58,6 +58,6 @@ std::span<const PublishedMix> PublishedMixes(const Shape& shape);
 Result<WeightSizes> SizesOf(Place place, const PublishedMix& mix, const Shape& shape,
                             const GroupPart& part = {});
 // The size of the MTP block in its published file. The shape must allow such a block.
-Result<uint64_t> NextBlockBytes(Place place, Shape shape);
+Result<uint64_t> MtpBytes(Place place, Shape shape);
 
 }  // namespace aster::model

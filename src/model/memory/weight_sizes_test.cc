@@ -30,7 +30,7 @@ TEST(WeightSizes, AreThoseOfPublishedFiles) {
   EXPECT_NEAR(gib(halves.Of({.layer_begin = 31, .layer_end = pro.layer_count, .head = true})),
               411.6, 0.1);
   const uint64_t published = 3'807'602'400;
-  const uint64_t block = NextBlockBytes(Place::kFile, ShapeOfPreset("flash-full").value()).value();
+  const uint64_t block = MtpBytes(Place::kFile, ShapeOfPreset("flash-full").value()).value();
   EXPECT_LT(block, published);
   EXPECT_GT(block, published - 4096);
 }
@@ -104,8 +104,8 @@ TEST(WeightSizes, EveryPresetHasThem) {
       const Slice whole = Slice::Whole(shape);
       EXPECT_GE(in_memory->Of(whole), in_file->Of(whole)) << name;
     }
-    if (!CanDraftNext(shape)) continue;
-    EXPECT_TRUE(NextBlockBytes(Place::kMemory, shape).ok()) << name;
+    if (!CanDraftWithMtp(shape)) continue;
+    EXPECT_TRUE(MtpBytes(Place::kMemory, shape).ok()) << name;
   }
 }
 

@@ -319,7 +319,7 @@ uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec
   const PartBytes all = PartBytesOf(shape, tensor, bytes, part.owns_experts);
   const uint64_t experts =
       all.expert == 0 ? 0 : ExpertsOf(part, shape, static_cast<uint32_t>(tensor.layer)).size();
-  return all.Of(RangesOf(part, shape), part.leads(), experts);
+  return all.Of(RangesOf(part, shape), part.is_leader(), experts);
 }
 
 namespace {

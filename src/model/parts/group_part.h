@@ -43,7 +43,7 @@ struct GroupPart {
     return is_whole() || sum <= 0 ? 1 : shares[index] / sum;
   }
   // Whether its node passes results on and computes what is not divided.
-  bool leads() const { return index == 0; }
+  bool is_leader() const { return index == 0; }
   // Another part of the same group.
   GroupPart At(uint32_t other) const {
     GroupPart part = *this;

@@ -90,15 +90,15 @@ TEST(GroupPart, ExpertsAreDividedByRows) {
   EXPECT_EQ(bytes_of("blk.0.ffn_gate_inp.weight", {shape.embedding, count}), 1u << 20);
 }
 
-// The leading node has the MTP block, and the whole head for it.
-TEST(GroupPart, TheNodeThatLeadsHasTheMtpBlock) {
+// The leader has the MTP block, and the whole head for it.
+TEST(GroupPart, OnlyTheLeaderHasTheMtpBlock) {
   const Shape shape = SmallDeepSeek4({0, 4});
-  ASSERT_EQ(shape.next_layers, 1u);
+  ASSERT_EQ(shape.mtp_layers, 1u);
   uint64_t next = 0, head = 0;
   for (const TensorSpec& spec : TensorsOf(shape)) {
     const uint64_t rows = spec.dims.back();
     if (spec.name == "output.weight") head = BytesOfPart(Part(0, {1, 1}), shape, spec, rows);
-    if (!IsOfNextBlock(spec)) continue;
+    if (!IsOfMtpBlock(spec)) continue;
     next += BytesOfPart(Part(0, {1, 1}), shape, spec, rows);
     EXPECT_EQ(BytesOfPart(Part(1, {1, 1}), shape, spec, rows), 0u);
   }

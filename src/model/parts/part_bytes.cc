@@ -21,14 +21,14 @@ constexpr PartRanges Ones() {
 
 PartBytes& PartBytes::operator+=(const PartBytes& more) {
   whole += more.whole;
-  leads += more.leads;
+  leader += more.leader;
   for (size_t i = 0; i < each.size(); ++i) each[i] += more.each[i];
   expert += more.expert;
   return *this;
 }
 
-uint64_t PartBytes::Of(const PartRanges& own, bool leading, uint64_t experts) const {
-  uint64_t bytes = whole + (leading ? leads : 0) + experts * expert;
+uint64_t PartBytes::Of(const PartRanges& own, bool is_leader, uint64_t experts) const {
+  uint64_t bytes = whole + (is_leader ? leader : 0) + experts * expert;
   for (size_t i = 0; i < each.size(); ++i) bytes += (own.*kRanges[i]).count() * each[i];
   return bytes;
 }
@@ -36,8 +36,8 @@ uint64_t PartBytes::Of(const PartRanges& own, bool leading, uint64_t experts) co
 PartBytes PartBytesOf(const Shape& shape, const TensorSpec& tensor, uint64_t bytes,
                       bool owns_experts) {
   PartBytes all;
-  if (IsOfNextBlock(tensor)) {
-    all.leads = bytes;
+  if (IsOfMtpBlock(tensor)) {
+    all.leader = bytes;
     return all;
   }
   const bool is_several = RowsOfSeveral(Ones(), owns_experts, shape, tensor.name) > 0;
@@ -58,8 +58,8 @@ PartBytes PartBytesOf(const Shape& shape, const TensorSpec& tensor, uint64_t byt
                               : DividedRows(one, owns_experts, shape, tensor.name).value().count();
     all.each[i] = bytes / tensor.dims[dimension] * rows;
   }
-  // For an MTP block the leading node has the whole head beside its own rows.
-  if (shape.next_layers > 0 && tensor.name == "output.weight") all.leads = bytes;
+  // For an MTP block the leader has the whole head beside its own rows.
+  if (shape.mtp_layers > 0 && tensor.name == "output.weight") all.leader = bytes;
   return all;
 }
 

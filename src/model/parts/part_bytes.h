@@ -23,13 +23,13 @@ struct PartBytes {
                                          &PartRanges::values,       &PartRanges::vocab};
 
   uint64_t whole = 0;                              // on all parts
-  uint64_t leads = 0;                              // only on the part that leads
+  uint64_t leader = 0;                             // only on the leader
   std::array<uint64_t, kRanges.size()> each = {};  // per unit of the range that the part has
   uint64_t expert = 0;                             // per whole expert that the part has
 
   PartBytes& operator+=(const PartBytes& more);
   // The bytes of a part. `experts`: of a layer.
-  uint64_t Of(const PartRanges& own, bool leading, uint64_t experts) const;
+  uint64_t Of(const PartRanges& own, bool is_leader, uint64_t experts) const;
 };
 
 // Of one tensor.

@@ -24,8 +24,8 @@ struct Slice {
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
 
-  // Whether the MTP block is computed beside the head; in a group by the leading node alone.
-  bool HasNext(const Shape& shape) const { return head && shape.next_layers > 0 && part.leads(); }
+  // Whether the MTP block is computed beside the head; in a group by the leader alone.
+  bool HasMtp(const Shape& shape) const { return head && shape.mtp_layers > 0 && part.is_leader(); }
 
   bool Contains(const Slice& other) const {
     return layer_begin <= other.layer_begin && other.layer_end <= layer_end &&
@@ -42,9 +42,9 @@ struct Slice {
         // Rope factors belong to every layer. Tied heads, the MTP block and layers with embeddings
         // of their own need the embedding.
         return embedding || spec.name != "token_embd.weight" || shape.kinds.input > 0 ||
-               (head && (shape.tied_head || HasNext(shape)));
+               (head && (shape.tied_head || HasMtp(shape)));
       case Part::kHead:
-        return head && (HasNext(shape) || !IsOfNextBlock(spec));
+        return head && (HasMtp(shape) || !IsOfMtpBlock(spec));
     }
     return true;
   }

@@ -47,15 +47,15 @@ Row FrequenciesOf(const Rope& rope) {
 }
 
 // RoPE on the last numbers of x, with neighbours as pairs.
-void Turn(std::span<double> x, const Row& frequencies, double position) {
+void Rotate(std::span<double> x, const Row& frequencies, double position) {
   const size_t first = x.size() - 2 * frequencies.size();
   for (size_t i = 0; i < frequencies.size(); ++i) {
     const double angle = position * frequencies[i];
     double& a = x[first + 2 * i];
     double& b = x[first + 2 * i + 1];
-    const double turned = a * std::cos(angle) - b * std::sin(angle);
+    const double rotated = a * std::cos(angle) - b * std::sin(angle);
     b = a * std::sin(angle) + b * std::cos(angle);
-    a = turned;
+    a = rotated;
   }
 }
 
@@ -97,7 +97,7 @@ class Reference {
         shape_(shape),
         memory_(memory),
         frequencies_(FrequenciesOf(shape.rope)),
-        far_frequencies_(FrequenciesOf(shape.latent.rope)),
+        compressed_frequencies_(FrequenciesOf(shape.latent.rope)),
         past_(shape.layer_count) {}
 
   Row Logits(int32_t token) {
@@ -241,14 +241,14 @@ class Reference {
     const Latent& latent = shape_.latent;
     const size_t dim = shape_.head_dim;
     const uint32_t ratio = latent.ratios[layer_];
-    const Row& frequencies = ratio == 0 ? frequencies_ : far_frequencies_;
+    const Row& frequencies = ratio == 0 ? frequencies_ : compressed_frequencies_;
     const auto position = static_cast<double>(position_);
     Row low = Multiply(Weights("attn_q_a.weight"), x, latent.query_rank);
     Normalise(low, Weights("attn_q_a_norm.weight"), shape_.norm_epsilon);
     Row queries = Multiply(Weights("attn_q_b.weight"), low, shape_.head_count * dim);
     Row row = Multiply(Weights("attn_kv.weight"), x, dim);
     Normalise(row, Weights("attn_kv_a_norm.weight"), shape_.norm_epsilon);
-    Turn(row, frequencies, position);
+    Rotate(row, frequencies, position);
     const Rows& window = past_[layer_].window;
     past_[layer_].window.push_back(Held(RowFormat(shape_, memory_), row));
     if (latent.makes_rows[layer_] != 0) Compress(x);
@@ -257,14 +257,14 @@ class Reference {
     const size_t count = std::min<size_t>(shape_.sliding_window, window.size());
     for (size_t i = window.size() - count; i < window.size(); ++i) seen.push_back(&window[i]);
     if (ratio != 0) {
-      for (const size_t i : chosen_) seen.push_back(&past_[far_layer_].far[i]);
+      for (const size_t i : chosen_) seen.push_back(&past_[compressed_layer_].far[i]);
     }
     Row out;
     for (size_t head = 0; head < shape_.head_count; ++head) {
       const std::span<double> query(queries.data() + head * dim, dim);
-      Turn(query, frequencies, position);
+      Rotate(query, frequencies, position);
       Row value = AttendHead(query, double{Weights("attn_sinks.weight")[head]}, seen);
-      Turn(value, frequencies, -position);
+      Rotate(value, frequencies, -position);
       out.insert(out.end(), value.begin(), value.end());
     }
     return Output(out);
@@ -298,7 +298,7 @@ class Reference {
   // Later layers see the far rows of this one.
   void Compress(const Row& x) {
     const uint32_t ratio = shape_.latent.ratios[layer_];
-    far_layer_ = layer_;
+    compressed_layer_ = layer_;
     Past& past = past_[layer_];
     past.values.push_back(Multiply(Weights("attn_compressor_kv.weight"), x, shape_.head_dim));
     // A single token has all the weight, whatever its scores.
@@ -311,9 +311,9 @@ class Reference {
     Normalise(row, Weights("attn_compressor_norm.weight"), shape_.norm_epsilon);
     Row index = Multiply(Weights("indexer.attn_k.weight"), row, shape_.latent.index_dim);
     Normalise(index, Weights("indexer.k_norm.weight"), shape_.norm_epsilon);
-    Turn(row, far_frequencies_, static_cast<double>(first));
-    Turn(index, far_frequencies_, static_cast<double>(first));
-    past.far.push_back(Held(FarFormat(shape_, memory_), row));
+    Rotate(row, compressed_frequencies_, static_cast<double>(first));
+    Rotate(index, compressed_frequencies_, static_cast<double>(first));
+    past.far.push_back(Held(CompressedFormat(shape_, memory_), row));
     past.index.push_back(Held(IndexFormat(shape_, memory_), index));
   }
 
@@ -348,13 +348,13 @@ class Reference {
   Row Scores(const Row& x, const Row& low) {
     const Latent& latent = shape_.latent;
     const size_t dim = latent.index_dim;
-    const Rows& index = past_[far_layer_].index;
+    const Rows& index = past_[compressed_layer_].index;
     Row queries = Multiply(Weights("indexer.attn_q_b.weight"), low, latent.index_heads * dim);
     const Row weights = Multiply(Weights("indexer.proj.weight"), x, latent.index_heads);
     Row scores(index.size());
     for (size_t head = 0; head < latent.index_heads; ++head) {
       const std::span<double> query(queries.data() + head * dim, dim);
-      Turn(query, far_frequencies_, static_cast<double>(position_));
+      Rotate(query, compressed_frequencies_, static_cast<double>(position_));
       // Rounded to the format of the rows.
       Row held(query.begin(), query.end());
       const kernels::LatentFormat format = IndexFormat(shape_, memory_);
@@ -419,7 +419,7 @@ class Reference {
   const Shape& shape_;
   const MemoryOptions memory_;
   const Row frequencies_;
-  const Row far_frequencies_;
+  const Row compressed_frequencies_;
   std::map<std::string, std::vector<float>> weights_;
   std::string prefix_;
   uint32_t layer_ = 0;
@@ -429,7 +429,7 @@ class Reference {
   // For this token: the weights from the half before, the layer whose far rows are seen, the chosen
   // rows, and the candidate blocks.
   Row before_;
-  uint32_t far_layer_ = 0;
+  uint32_t compressed_layer_ = 0;
   std::vector<size_t> chosen_;
   std::vector<bool> blocks_;
 };

@@ -50,15 +50,15 @@ Row FrequenciesOf(const Rope& rope) {
 }
 
 // RoPE on the last numbers of x, with neighbours as pairs.
-void Turn(std::span<double> x, const Row& frequencies, double position) {
+void Rotate(std::span<double> x, const Row& frequencies, double position) {
   const size_t first = x.size() - 2 * frequencies.size();
   for (size_t i = 0; i < frequencies.size(); ++i) {
     const double angle = position * frequencies[i];
     double& a = x[first + 2 * i];
     double& b = x[first + 2 * i + 1];
-    const double turned = a * std::cos(angle) - b * std::sin(angle);
+    const double rotated = a * std::cos(angle) - b * std::sin(angle);
     b = a * std::sin(angle) + b * std::cos(angle);
-    a = turned;
+    a = rotated;
   }
 }
 
@@ -85,7 +85,7 @@ Row Held(const kernels::LatentFormat& format, const Row& row) {
 // A layer's KV cache.
 struct Past {
   Rows window;
-  Rows far, far_values, far_scores;
+  Rows far, compressed_values, compressed_scores;
   Rows index, index_values, index_scores;
 };
 
@@ -96,7 +96,7 @@ class Reference {
         shape_(shape),
         memory_(memory),
         frequencies_(FrequenciesOf(shape.rope)),
-        far_frequencies_(FrequenciesOf(shape.latent.rope)),
+        compressed_frequencies_(FrequenciesOf(shape.latent.rope)),
         past_(shape.layer_count + 1) {}
 
   Row Logits(int32_t token, size_t position) {
@@ -266,7 +266,9 @@ class Reference {
   uint32_t RatioHere() const {
     return layer_ < shape_.layer_count ? shape_.latent.ratios[layer_] : 0;
   }
-  const Row& FrequenciesHere() const { return RatioHere() == 0 ? frequencies_ : far_frequencies_; }
+  const Row& FrequenciesHere() const {
+    return RatioHere() == 0 ? frequencies_ : compressed_frequencies_;
+  }
 
   Row Attention(const Row& x) {
     const Latent& latent = shape_.latent;
@@ -275,9 +277,10 @@ class Reference {
     Past& past = past_[layer_];
     KeepRow(x);
     if (ratio != 0) {
-      Compress("attn_compressor_", x, dim, past.far_values, past.far_scores);
+      Compress("attn_compressor_", x, dim, past.compressed_values, past.compressed_scores);
       if ((position_ + 1) % ratio == 0)
-        past.far.push_back(NewRow("attn_compressor_", dim, past.far_values, past.far_scores));
+        past.far.push_back(
+            NewRow("attn_compressor_", dim, past.compressed_values, past.compressed_scores));
     }
     if (ratio == kShortRatio) {
       Compress("indexer_compressor_", x, latent.index_dim, past.index_values, past.index_scores);
@@ -292,7 +295,7 @@ class Reference {
   void KeepRow(const Row& x) {
     Row row = Multiply("attn_kv.weight", x, 0, shape_.head_dim);
     Normalise(row, &Weights("attn_kv_a_norm.weight"), shape_.norm_epsilon);
-    Turn(row, FrequenciesHere(), static_cast<double>(position_));
+    Rotate(row, FrequenciesHere(), static_cast<double>(position_));
     past_[layer_].window.push_back(Held(RowFormat(shape_, memory_), row));
   }
 
@@ -312,9 +315,9 @@ class Reference {
     for (size_t head = 0; head < shape_.head_count; ++head) {
       const std::span<double> query(queries.data() + head * dim, dim);
       Normalise(query, nullptr, shape_.norm_epsilon);
-      Turn(query, FrequenciesHere(), static_cast<double>(position_));
+      Rotate(query, FrequenciesHere(), static_cast<double>(position_));
       Row value = AttendHead(query, Weights("attn_sinks.weight")[head], seen);
-      Turn(value, FrequenciesHere(), -static_cast<double>(position_));
+      Rotate(value, FrequenciesHere(), -static_cast<double>(position_));
       out.insert(out.end(), value.begin(), value.end());
     }
     return Output(out);
@@ -375,7 +378,7 @@ class Reference {
       row[i] /= sum;
     }
     Normalise(row, &Weights(name + "norm.weight"), shape_.norm_epsilon);
-    Turn(row, far_frequencies_, static_cast<double>(first));
+    Rotate(row, compressed_frequencies_, static_cast<double>(first));
     if (!name.starts_with("indexer")) return Held(RowFormat(shape_, memory_), row);
     Hadamard(row);
     return Held(IndexFormat(shape_, memory_), row);
@@ -394,7 +397,7 @@ class Reference {
     Row ranks(order.size());
     for (size_t head = 0; head < latent.index_heads; ++head) {
       const std::span<double> query(queries.data() + head * latent.index_dim, latent.index_dim);
-      Turn(query, far_frequencies_, static_cast<double>(position_));
+      Rotate(query, compressed_frequencies_, static_cast<double>(position_));
       Hadamard(query);
       Row held(query.begin(), query.end());
       const kernels::LatentFormat format = IndexFormat(shape_, memory_);
@@ -457,7 +460,7 @@ class Reference {
   const Shape& shape_;
   const MemoryOptions& memory_;
   const Row frequencies_;
-  const Row far_frequencies_;
+  const Row compressed_frequencies_;
   std::map<std::string, Row> weights_;
   std::string prefix_;
   uint32_t layer_ = 0;

@@ -21,9 +21,9 @@ using reference::Add;
 using reference::Gelu;
 using reference::Multiply;
 using reference::Normalise;
+using reference::Rotate;
 using reference::Row;
 using reference::Scale;
-using reference::Turn;
 using reference::Weights;
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
@@ -140,7 +140,7 @@ class Reference {
       if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
       const Rope& rope =
           shape_.arch == Arch::kGemma3 && HasWindow() ? shape_.window_rope : shape_.rope;
-      Turn(head, rope, factors_, IsLlamaLike(), position);
+      Rotate(head, rope, factors_, IsLlamaLike(), position);
     }
   }
 
@@ -169,8 +169,8 @@ class Reference {
     Scale(value, double{shape_.kinds.value_scale});
     for (Row* rows : {&query, &key}) {
       for (size_t i = 0; i < rows->size(); i += dim)
-        Turn(std::span(*rows).subspan(i, dim), has_window ? shape_.window_rope : shape_.rope, {},
-             false, position);
+        Rotate(std::span(*rows).subspan(i, dim), has_window ? shape_.window_rope : shape_.rope, {},
+               false, position);
     }
     keys_[layer_].push_back(std::move(key));
     values_[layer_].push_back(std::move(value));
@@ -322,18 +322,18 @@ class Reference {
 
   // DeepSeek V2 and V3: keys and values of every head are made of one row, as in its paper.
   Row SharedRowAttention(const Row& x, size_t position) {
-    const size_t still = shape_.mla.key_dim, turning = shape_.rope.dimensions;
-    const size_t rank = shape_.mla.row_rank, of_head = still + turning;
+    const size_t unrotated = shape_.mla.key_dim, rope_dims = shape_.rope.dimensions;
+    const size_t rank = shape_.mla.row_rank, of_head = unrotated + rope_dims;
     Rope unscaled = shape_.rope;  // scores have the magnitude
     unscaled.log_multiplier = 1.0f;
     Row query = SharedRowQuery(x, of_head);
     for (size_t head = 0; head < shape_.head_count; ++head) {
-      const std::span<double> part(query.data() + head * of_head + still, turning);
-      Turn(part, unscaled, {}, true, position);
+      const std::span<double> part(query.data() + head * of_head + unrotated, rope_dims);
+      Rotate(part, unscaled, {}, true, position);
     }
-    Row row = Multiply(Layer("attn_kv_a_mqa.weight"), x, rank + turning);
+    Row row = Multiply(Layer("attn_kv_a_mqa.weight"), x, rank + rope_dims);
     Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
-    Turn(std::span(row).subspan(rank), unscaled, {}, true, position);
+    Rotate(std::span(row).subspan(rank), unscaled, {}, true, position);
     keys_[layer_].push_back(std::move(row));
     if (HasIndex()) ChooseRows(x, unscaled, position);
     Row out;
@@ -366,11 +366,11 @@ class Reference {
     Row row = Multiply(Layer("indexer.attn_k.weight"), x, dim);
     reference::NormaliseLayer(row, Layer("indexer.k_norm.weight"), Layer("indexer.k_norm.bias"));
     const bool adjacent = shape_.arch == Arch::kGlmDsa;  // or by halves
-    Turn(row, unscaled, {}, adjacent, position);
+    Rotate(row, unscaled, {}, adjacent, position);
     values_[layer_].push_back(std::move(row));
     Row query = Multiply(Layer("indexer.attn_q_b.weight"), LowQuery(x), heads * dim);
     for (size_t head = 0; head < heads; ++head)
-      Turn(std::span(query).subspan(head * dim, dim), unscaled, {}, adjacent, position);
+      Rotate(std::span(query).subspan(head * dim, dim), unscaled, {}, adjacent, position);
     const Row shares = Multiply(Layer("indexer.proj.weight"), x, heads);
     std::vector<std::pair<double, size_t>> ranks;  // negative
     for (const Row& other : values_[layer_]) {
@@ -389,33 +389,32 @@ class Reference {
   }
 
   Row SharedRowHead(const Row& query, size_t head) const {
-    const size_t still = shape_.mla.key_dim, width = shape_.mla.value_dim;
-    const size_t rank = shape_.mla.row_rank, turning = shape_.rope.dimensions;
+    const size_t unrotated = shape_.mla.key_dim, width = shape_.mla.value_dim;
+    const size_t rank = shape_.mla.row_rank, rope_dims = shape_.rope.dimensions;
     const bool is_joint = shape_.kinds.fused;
     const auto key_matrix = Layer(is_joint ? "attn_kv_b.weight" : "attn_k_b.weight");
     const auto value_matrix = is_joint ? key_matrix : Layer("attn_v_b.weight");
-    const size_t keys_at = head * (still + width) * rank;  // if both are in one tensor
-    const size_t values_at = is_joint ? keys_at + still * rank : head * width * rank;
+    const size_t keys_at = head * (unrotated + width) * rank;  // if both are in one tensor
+    const size_t values_at = is_joint ? keys_at + unrotated * rank : head * width * rank;
     double size = 1.0;
     if (shape_.rope.scaling == RopeScaling::kYarn)
       size += double{shape_.rope.log_multiplier} * std::log(double{shape_.rope.factor});
-    const double scale = size * size / std::sqrt(static_cast<double>(still + turning));
+    const double scale = size * size / std::sqrt(static_cast<double>(unrotated + rope_dims));
     Row out(width);
     double sum = 0;
     for (size_t token = 0; token < keys_[layer_].size(); ++token) {
       if (HasIndex() && !is_seen_[token]) continue;
       const Row& row = keys_[layer_][token];
       double score = 0;
-      for (size_t i = 0; i < still; ++i) {
+      for (size_t i = 0; i < unrotated; ++i) {
         double key = 0;
         for (size_t r = 0; r < rank; ++r)
-          key +=
-              double{
-                  key_matrix[is_joint ? keys_at + i * rank + r : (head * rank + r) * still + i]} *
-              row[r];
+          key += double{key_matrix[is_joint ? keys_at + i * rank + r
+                                            : (head * rank + r) * unrotated + i]} *
+                 row[r];
         score += query[i] * key;
       }
-      for (size_t i = 0; i < turning; ++i) score += query[still + i] * row[rank + i];
+      for (size_t i = 0; i < rope_dims; ++i) score += query[unrotated + i] * row[rank + i];
       const double share = std::exp(score * scale);
       const Row low(row.begin(), row.begin() + static_cast<ptrdiff_t>(rank));
       Row value = Multiply(value_matrix, low, width, values_at);

@@ -20,9 +20,9 @@ using reference::Add;
 using reference::Gelu;
 using reference::Multiply;
 using reference::Normalise;
+using reference::Rotate;
 using reference::Row;
 using reference::Scale;
-using reference::Turn;
 using reference::Weights;
 
 class Gemma4 {
@@ -82,13 +82,13 @@ class Gemma4 {
   }
 
   // Norms all heads of a row, and applies RoPE to those of queries and keys.
-  void FinishHeads(Row& rows, size_t dim, const std::vector<float>& norm, bool turns) const {
+  void FinishHeads(Row& rows, size_t dim, const std::vector<float>& norm, bool rotates) const {
     const Rope& rope = SeesAll(layer_) ? shape_.rope : shape_.window_rope;
     const std::vector<float> none;
     for (size_t i = 0; i < rows.size(); i += dim) {
       const std::span<double> head(rows.data() + i, dim);
       Normalise(head, norm, shape_.norm_epsilon);
-      if (turns) Turn(head, rope, SeesAll(layer_) ? factors_ : none, false, position_);
+      if (rotates) Rotate(head, rope, SeesAll(layer_) ? factors_ : none, false, position_);
     }
   }
 

@@ -67,8 +67,8 @@ inline double Magnitude(const Rope& rope) {
 }
 
 // `factors`: one for each pair, or none.
-inline void Turn(std::span<double> head, const Rope& rope, const std::vector<float>& factors,
-                 bool adjacent, size_t position) {
+inline void Rotate(std::span<double> head, const Rope& rope, const std::vector<float>& factors,
+                   bool adjacent, size_t position) {
   const size_t pairs = rope.dimensions / 2;
   const bool is_yarn = rope.scaling == RopeScaling::kYarn;
   const double size = double{rope.attention_factor} * (is_yarn ? Magnitude(rope) : 1.0);
@@ -81,9 +81,9 @@ inline void Turn(std::span<double> head, const Rope& rope, const std::vector<flo
     const double angle = static_cast<double>(position) * frequency;
     double& a = head[adjacent ? 2 * i : i];
     double& b = head[adjacent ? 2 * i + 1 : i + pairs];
-    const double turned = size * (a * std::cos(angle) - b * std::sin(angle));
+    const double rotated = size * (a * std::cos(angle) - b * std::sin(angle));
     b = size * (a * std::sin(angle) + b * std::cos(angle));
-    a = turned;
+    a = rotated;
   }
 }
 

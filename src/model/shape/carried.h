@@ -28,7 +28,7 @@ inline compute::Tensor AheadOf(const Shape& shape, const compute::Tensor& rows) 
 }
 // The compressed row that the token has completed, after RoPE, and the index's: [rows, head_dim],
 // [rows, index_dim].
-inline compute::Tensor FarRowsOf(const Shape& shape, const compute::Tensor& rows) {
+inline compute::Tensor CompressedRowsOf(const Shape& shape, const compute::Tensor& rows) {
   return rows.Columns(shape.residual_width() + kMixWidth, shape.head_dim);
 }
 inline compute::Tensor IndexRowsOf(const Shape& shape, const compute::Tensor& rows) {

@@ -180,7 +180,7 @@ Result<uint32_t> ReadVocabSize(const gguf::Metadata& metadata, const Keys& keys)
   return static_cast<uint32_t>(listed);
 }
 
-bool CanTurn(const Rope& rope) {
+bool IsValidRope(const Rope& rope) {
   const bool has_base = std::isfinite(rope.base) && rope.base > 1.0f;
   if (rope.scaling == RopeScaling::kNone) return has_base;
   return has_base && std::isfinite(rope.factor) && rope.factor >= 1.0f &&
@@ -194,7 +194,7 @@ Status CheckRope(const Shape& shape) {
         shape.rope.dimensions, shape.head_dim));
   }
   for (const Rope& rope : {shape.rope, shape.window_rope, shape.latent.rope}) {
-    if (CanTurn(rope)) continue;
+    if (IsValidRope(rope)) continue;
     return DataLoss(
         fmt::format("positions cannot rotate by a base of {} (rope.freq_base), stretched {} times "
                     "from {}, with betas of {} and {}: a base above 1, a factor of at least 1 and "
@@ -315,29 +315,30 @@ bool Shape::has_ngrams(uint32_t layer) const {
   return ngrams != nullptr && std::ranges::count(ngrams->layers, layer) > 0;
 }
 
-bool MakesFarRows(const Shape& shape, uint32_t layer) {
+bool MakesCompressedRows(const Shape& shape, uint32_t layer) {
   const Latent& latent = shape.latent;
   return latent.makes_rows.empty() ? latent.ratios[layer] != 0 : latent.makes_rows[layer] != 0;
 }
 
-bool KeepsFarRows(const Shape& shape, uint32_t layer) {
-  return MakesFarRows(shape, layer) || (shape.shares_far_rows() && ChoosesRows(shape, layer));
+bool KeepsCompressedRows(const Shape& shape, uint32_t layer) {
+  return MakesCompressedRows(shape, layer) ||
+         (shape.shares_compressed_rows() && ChoosesRows(shape, layer));
 }
 
 // CheckDeepSeek41 has checked that there is such a layer.
-uint32_t FarLayerOf(const Shape& shape, uint32_t layer) {
-  while (!KeepsFarRows(shape, layer)) --layer;
+uint32_t CompressedLayerOf(const Shape& shape, uint32_t layer) {
+  while (!KeepsCompressedRows(shape, layer)) --layer;
   return layer;
 }
 
 uint32_t Shape::carried_width() const {
-  if (!shares_far_rows()) return 0;
+  if (!shares_compressed_rows()) return 0;
   return kMixWidth + head_dim + latent.index_dim + latent.top_blocks;
 }
 
 bool HasChosenRows(const Shape& shape, uint32_t layer) {
   const uint32_t ratio = shape.latent.ratios[layer];
-  return shape.shares_far_rows() ? ratio != 0 : ratio == kShortRatio;
+  return shape.shares_compressed_rows() ? ratio != 0 : ratio == kShortRatio;
 }
 
 bool ChoosesRows(const Shape& shape, uint32_t layer) {
@@ -347,18 +348,18 @@ bool ChoosesRows(const Shape& shape, uint32_t layer) {
 }
 
 // Whether a layer uses compressed rows, or a choice of them, of layers before `begin`.
-bool SeesFarRowsBefore(const Shape& shape, uint32_t begin, uint32_t layer) {
+bool SeesCompressedRowsBefore(const Shape& shape, uint32_t begin, uint32_t layer) {
   if (!HasChosenRows(shape, layer)) return false;
   uint32_t chooser = layer;
   while (!ChoosesRows(shape, chooser)) --chooser;
-  return std::min(chooser, FarLayerOf(shape, layer)) < begin;
+  return std::min(chooser, CompressedLayerOf(shape, layer)) < begin;
 }
 
 // False if a later layer uses KV rows of a layer before this one.
 bool Shape::can_begin(uint32_t layer) const {
   if (is_indexed() && !has_index(layer)) return false;
-  for (uint32_t later = layer; shares_far_rows() && later < layer_count; ++later) {
-    if (SeesFarRowsBefore(*this, layer, later)) return false;
+  for (uint32_t later = layer; shares_compressed_rows() && later < layer_count; ++later) {
+    if (SeesCompressedRowsBefore(*this, layer, later)) return false;
   }
   for (uint32_t later = layer_count - kinds.sharing; later < layer_count; ++later) {
     if (layer <= later && KvLayerOf(*this, later) < layer) return false;
@@ -405,7 +406,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   } else if (shape.is_gemma4()) {
     TRY(ReadGemma4(keys, shape));
   } else {
-    if (HasRouterKeys(shape.arch) || HasRecurrence(shape.arch)) TRY(LeaveNextOut(keys, shape));
+    if (HasRouterKeys(shape.arch) || HasRecurrence(shape.arch)) TRY(LeaveMtpOut(keys, shape));
     if (shape.is_mimo2()) {
       TRY(ReadMimo2Heads(keys, shape));
     } else {

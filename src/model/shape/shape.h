@@ -217,9 +217,9 @@ struct Shape {
   RowIndex index = {};
   Recurrence recurrence = {};
   std::shared_ptr<const Ngrams> ngrams = nullptr;
-  uint32_t next_layers = 0;   // MTP blocks after the last layer that draft: one, or none
+  uint32_t mtp_layers = 0;    // MTP blocks after the last layer that draft: one, or none
   uint32_t left_out = 0;      // further MTP blocks, which are never computed
-  bool next_apart = false;    // the MTP block is named mtp.0 and has two separate projections
+  bool mtp_apart = false;     // the MTP block is named mtp.0 and has two separate projections
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3, Phi 3)
   bool head_norms = false;    // queries and keys are normed, if only files say so (GLM)
@@ -232,13 +232,13 @@ struct Shape {
   bool mixes_ahead() const { return arch == Arch::kDeepSeek41; }
   bool is_latent() const { return latent.query_rank > 0; }
   // Whether some layers see the compressed rows of others.
-  bool shares_far_rows() const { return arch == Arch::kDeepSeek41; }
+  bool shares_compressed_rows() const { return arch == Arch::kDeepSeek41; }
   bool has_ngrams(uint32_t layer) const;
   bool is_mla() const { return mla.row_rank > 0; }
   bool is_indexed() const { return index.heads > 0; }
   bool has_index(uint32_t layer) const { return is_indexed() && index.own[layer] != 0; }
   // Whether RoPE of an index's rows and queries pairs the two halves, whatever heads do.
-  bool index_turns_halves() const { return arch == Arch::kDeepSeek32; }
+  bool index_rope_pairs_halves() const { return arch == Arch::kDeepSeek32; }
   // Whether a slice of the model can begin with the layer.
   bool can_begin(uint32_t layer) const;
   // Some layers keep a state; the others, with attention, gate its output.
@@ -265,7 +265,7 @@ struct Shape {
   // Has queries, keys and values in one matrix, and gate and up of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that RoPE pairs neighbours.
-  bool turns_neighbours() const {
+  bool rope_pairs_neighbours() const {
     return arch == Arch::kLlama || arch == Arch::kMistral3 || is_mla();
   }
   bool qk_norm() const {
@@ -304,9 +304,9 @@ uint32_t KvLayerOf(const Shape& shape, uint32_t layer);
 
 // For layers with a ratio: whether a layer makes compressed rows; whether it keeps some, its own or
 // those of the last layer before it that makes them; and the layer whose rows it sees.
-bool MakesFarRows(const Shape& shape, uint32_t layer);
-bool KeepsFarRows(const Shape& shape, uint32_t layer);
-uint32_t FarLayerOf(const Shape& shape, uint32_t layer);
+bool MakesCompressedRows(const Shape& shape, uint32_t layer);
+bool KeepsCompressedRows(const Shape& shape, uint32_t layer);
+uint32_t CompressedLayerOf(const Shape& shape, uint32_t layer);
 
 // Whether compressed rows are chosen for a layer, and whether its own index does that.
 bool HasChosenRows(const Shape& shape, uint32_t layer);
@@ -353,13 +353,13 @@ struct TensorSpec {
 };
 
 // Whether the tensor belongs to the MTP block, which comes with the head.
-bool IsOfNextBlock(const TensorSpec& spec);
+bool IsOfMtpBlock(const TensorSpec& spec);
 
 // Whether an MTP block of the architecture is computed.
-bool CanDraftNext(const Shape& shape);
+bool CanDraftWithMtp(const Shape& shape);
 
 // The MTP block, which drafts the token after the next, as a model of that one layer.
-Shape ShapeOfNext(const Shape& shape);
+Shape ShapeOfMtp(const Shape& shape);
 
 // The norm between the halves of a layer, which files name in two ways.
 std::string_view FeedForwardNormOf(const Shape& shape);

@@ -18,7 +18,7 @@
 namespace {
 
 // No pair turns by more than one radian per position, so that angles stay where sines are exact.
-void CheckTurns(const aster::model::Rope& rope) {
+void CheckAngles(const aster::model::Rope& rope) {
   constexpr uint32_t kMaxDimensions = 4096;  // more take longer and test nothing else
   if (rope.dimensions == 0 || rope.dimensions > kMaxDimensions) return;
   std::vector<double> frequencies(rope.dimensions / 2);
@@ -38,8 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   CHECK(aster::model::CheckShape(*shape).ok());
   CHECK(!aster::model::TensorsOf(*shape).empty());
-  CheckTurns(shape->rope);
-  CheckTurns(shape->latent.rope);
+  CheckAngles(shape->rope);
+  CheckAngles(shape->latent.rope);
   const auto layout =
       aster::model::MakeMemoryLayout(*shape, aster::model::Narrowed({}, *shape), {1, 2});
   if (!layout.ok()) CHECK(!layout.error().message().empty());

@@ -89,7 +89,7 @@ Status ReadShared(const Keys& keys, Experts& experts) {
 
 }  // namespace
 
-Status LeaveNextOut(const Keys& keys, Shape& shape) {
+Status LeaveMtpOut(const Keys& keys, Shape& shape) {
   const uint64_t next = TRY(keys.NumberOrZero("nextn_predict_layers"));
   if (next >= shape.layer_count) {
     return DataLoss(fmt::format("{} is {} and {} is {}: no layer is left", keys.Full("block_count"),
@@ -100,13 +100,13 @@ Status LeaveNextOut(const Keys& keys, Shape& shape) {
   return Ok();
 }
 
-std::string_view NormOfNext(const Shape& shape) {
-  if (shape.next_apart) return "norm.weight";
+std::string_view NormOfMtp(const Shape& shape) {
+  if (shape.mtp_apart) return "norm.weight";
   return shape.is_mimo2() ? "layer_output_norm.weight" : "nextn.shared_head_norm.weight";
 }
 
-void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
-  const uint32_t blocks = shape.next_layers + shape.left_out;
+void WriteMtp(const Shape& shape, gguf::MetadataBuilder& metadata) {
+  const uint32_t blocks = shape.mtp_layers + shape.left_out;
   if (blocks == 0) return;
   const std::string_view arch = ArchName(shape.arch);
   metadata.Set(fmt::format("{}.block_count", arch), shape.layer_count + blocks);
@@ -172,7 +172,7 @@ void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata) {
   const Experts& experts = shape.experts;
   const uint64_t score =
       experts.score == RouterScore::kSigmoid ? kNumberOfSigmoid : kNumberOfSoftmax;
-  WriteNext(shape, metadata);
+  WriteMtp(shape, metadata);
   set("expert_gating_func", static_cast<uint32_t>(score));
   set("expert_weights_norm", experts.normalized);
   set("expert_weights_scale", experts.scale);

@@ -14,13 +14,13 @@ namespace aster::model {
 
 // Removes MTP blocks from the number of layers, which includes them. They are left out until their
 // tensors are found (CheckSupport). Must precede the reading of anything that differs by layer.
-Status LeaveNextOut(const Keys& keys, Shape& shape);
+Status LeaveMtpOut(const Keys& keys, Shape& shape);
 
 // Writes the keys of MTP blocks, and the number of layers again.
-void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata);
+void WriteMtp(const Shape& shape, gguf::MetadataBuilder& metadata);
 
 // The name of the norm after an MTP block, without the block's own name.
-std::string_view NormOfNext(const Shape& shape);
+std::string_view NormOfMtp(const Shape& shape);
 
 // How experts are scored, chosen and weighted, which of them every token uses, and the width of
 // first layers without experts. For missing keys `shape` has the usual values.

@@ -304,7 +304,7 @@ TEST(Shape, MtpBlocksOfGlmAreLeftOut) {
   ASSERT_TRUE(read.ok()) << read.error().message();
   EXPECT_EQ(read->layer_count, 46u);
   EXPECT_EQ(read->left_out, 1u);
-  EXPECT_EQ(read->next_layers, 0u);
+  EXPECT_EQ(read->mtp_layers, 0u);
 }
 
 // DeepSeek V3: the best experts of half of the groups.
@@ -393,7 +393,7 @@ TEST(Shape, OfQwenNextSurvivesItsMetadata) {
     EXPECT_TRUE(read->has_state(2));
     EXPECT_FALSE(read->has_state(3));
     EXPECT_EQ(read->layer_count, 4u);
-    EXPECT_EQ(read->left_out, shape.next_layers);
+    EXPECT_EQ(read->left_out, shape.mtp_layers);
   }
   // Qwen3-Next may lack the interval; a block after its layers does not count as a layer.
   gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("qwen3-next-tiny").value());

@@ -13,7 +13,7 @@ namespace {
 
 // The window of an MTP block if the model's own layers see all: its input rows already contain what
 // is farther back.
-constexpr uint32_t kNextWindow = 512;
+constexpr uint32_t kMtpWindow = 512;
 
 // Collects the tensors of one layer, or of an MTP block, by their names in published files.
 class LayerSpecs {
@@ -246,14 +246,14 @@ void AddLayer(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   shape.has_experts(index) ? AddMixture(shape, layer) : AddDense(shape, layer);
 }
 
-void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
+void AddMtp(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t embedding = shape.embedding;
   LayerSpecs block(specs, shape.layer_count, Part::kHead);
   block.Vector("nextn.enorm.weight", {embedding});
   block.Vector("nextn.hnorm.weight", {embedding});
   block.Matrix("nextn.eh_proj.weight", {2 * embedding, embedding});
-  AddLayer(ShapeOfNext(shape), 0, block);
-  block.Vector(NormOfNext(shape), {embedding});
+  AddLayer(ShapeOfMtp(shape), 0, block);
+  block.Vector(NormOfMtp(shape), {embedding});
   if (shape.is_mimo2())
     block.FallBackTo(fmt::format("blk.{}.nextn.shared_head_norm.weight", shape.layer_count));
   block.FallBackTo("output_norm.weight");
@@ -291,15 +291,15 @@ std::string_view FeedForwardNormOf(const Shape& shape) {
   return is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
 }
 
-bool CanDraftNext(const Shape& shape) {
+bool CanDraftWithMtp(const Shape& shape) {
   return shape.arch == Arch::kDeepSeek4 || shape.is_recurrent() || shape.is_glm() ||
          shape.is_mla() || shape.is_mimo2();
 }
 
-Shape ShapeOfNext(const Shape& shape) {
+Shape ShapeOfMtp(const Shape& shape) {
   Shape next = shape;
   next.layer_count = 1;
-  next.next_layers = 0;
+  next.mtp_layers = 0;
   if (shape.is_latent()) {
     next.latent.ratios = {0};
     next.experts.hash_layers = 0;
@@ -311,7 +311,7 @@ Shape ShapeOfNext(const Shape& shape) {
     next.experts.dense_layers = 1;
     return next;
   }
-  next.sliding_window = kNextWindow;
+  next.sliding_window = kMtpWindow;
   next.experts.dense_layers = 0;
   // An index would choose more rows than the window has.
   next.index = {};
@@ -319,7 +319,7 @@ Shape ShapeOfNext(const Shape& shape) {
   return next;
 }
 
-bool IsOfNextBlock(const TensorSpec& spec) {
+bool IsOfMtpBlock(const TensorSpec& spec) {
   return spec.part == Part::kHead && !spec.name.starts_with("output");
 }
 
@@ -338,7 +338,7 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
     LayerSpecs layer(specs, i);
     AddLayer(shape, i, layer);
   }
-  if (shape.next_layers > 0 && !shape.is_latent()) AddNext(shape, specs);
+  if (shape.mtp_layers > 0 && !shape.is_latent()) AddMtp(shape, specs);
   specs.push_back({.name = "output_norm.weight", .dims = {embedding}, .part = Part::kHead});
   if (!shape.tied_head) {
     specs.push_back({.name = "output.weight",

@@ -325,7 +325,7 @@ Shape TinyGlmShape() {
   shape.experts.used = 3;
   shape.experts.scale = 2.5f;
   shape.head_norms = true;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 

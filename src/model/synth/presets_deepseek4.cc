@@ -80,7 +80,7 @@ Shape TinyFlashShape() {
   shape.latent.index_heads = 4;
   shape.latent.index_dim = 64;
   shape.latent.index_top = 32;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 

@@ -52,7 +52,7 @@ Shape TinyMimo2Shape() {
   shape.kinds.value_dim = 32;
   shape.experts.used = 3;
   shape.experts.feed_forward = 256;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 

@@ -105,7 +105,7 @@ Shape TinyDeepSeek2Shape() {
   shape.experts.used_groups = 2;
   shape.experts.feed_forward = 256;
   shape.mla.query_rank = 256;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 
@@ -165,7 +165,7 @@ Shape TinyGlm5Shape(uint32_t layers, bool shares_index) {
   shape.mla.value_dim = 128;
   shape.index.heads = 8;
   shape.index.top = 64;
-  shape.next_layers = 1;
+  shape.mtp_layers = 1;
   return shape;
 }
 

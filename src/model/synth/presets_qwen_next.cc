@@ -72,7 +72,7 @@ Shape TinyQwenNextShape(Arch arch) {
   shape.recurrence.value_dim = 64;
   shape.recurrence.in_turn = arch != Arch::kQwen3Next;
   // Published files of Qwen3-Next have none.
-  shape.next_layers = arch == Arch::kQwen3Next ? 0 : 1;
+  shape.mtp_layers = arch == Arch::kQwen3Next ? 0 : 1;
   return shape;
 }
 

@@ -87,7 +87,7 @@ TEST_F(Synth, EveryArchitectureCanRun) {
       const Support support = CheckSupport(*files);
       EXPECT_TRUE(support.ok()) << ArchName(arch) << ": " << support.obstacles.front();
       EXPECT_EQ(support.shape->layer_count, shape.layer_count);
-      EXPECT_EQ(support.shape->next_layers, shape.next_layers);
+      EXPECT_EQ(support.shape->mtp_layers, shape.mtp_layers);
     }
   }
 }
@@ -186,7 +186,7 @@ TEST(Support, AnMtpBlockThatIsNotWholeIsLeftOut) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");
   Shape shape = ShapeOfPreset("glm-tiny").value();
-  shape.next_layers = 0;
+  shape.mtp_layers = 0;
   shape.left_out = 1;
   std::vector<gguf::TensorSpec> tensors = FloatsOf(shape);
   for (const char* name : {"blk.4.nextn.eh_proj.weight", "blk.4.attn_norm.weight"})
@@ -196,7 +196,7 @@ TEST(Support, AnMtpBlockThatIsNotWholeIsLeftOut) {
   ASSERT_TRUE(support.ok()) << support.obstacles.front();
   EXPECT_TRUE(support.shape->head_norms);
   EXPECT_EQ(support.shape->layer_count, 4u);
-  EXPECT_EQ(support.shape->next_layers, 0u);
+  EXPECT_EQ(support.shape->mtp_layers, 0u);
   tensors.push_back({"blk.5.nextn.enorm.weight", gguf::TensorType::kF32, {4}});
   ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
   EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());
@@ -215,7 +215,7 @@ TEST(Support, OfSeveralMtpBlocksTheFirstDrafts) {
   const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
   ASSERT_TRUE(support.ok()) << support.obstacles.front();
   EXPECT_EQ(support.shape->layer_count, 6u);
-  EXPECT_EQ(support.shape->next_layers, 1u);
+  EXPECT_EQ(support.shape->mtp_layers, 1u);
   EXPECT_EQ(support.shape->left_out, 2u);
 }
 
@@ -232,7 +232,7 @@ TEST(Support, AnIndexWhereNoneIsUsedIsNotRead) {
   ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
   const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
   ASSERT_TRUE(support.ok()) << support.obstacles.front();
-  EXPECT_EQ(support.shape->next_layers, 1u);
+  EXPECT_EQ(support.shape->mtp_layers, 1u);
   tensors.push_back({"blk.3.nextn.embed_tokens.weight", gguf::TensorType::kF32, {4}});
   ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
   EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());

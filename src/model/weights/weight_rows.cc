@@ -81,17 +81,18 @@ Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<floa
   return PackFloats(tensor, values, backend);
 }
 
-Result<compute::Matrix> PackTurned(const gguf::Tensor& tensor, compute::Backend& backend) {
+Result<compute::Matrix> PackTransposed(const gguf::Tensor& tensor, compute::Backend& backend) {
   std::vector<float> values(tensor.dims[0] * tensor.dims[1]);
   TRY(quant::Dequantize(tensor.type, tensor.data, values).In(std::string(tensor.name)));
   std::vector<uint16_t> halves;
   for (const float value : Transposed(values, tensor.dims[0]))
     halves.push_back(quant::FloatToHalf(value));
-  gguf::Tensor turned = tensor;
-  std::swap(turned.dims[0], turned.dims[1]);
-  turned.type = gguf::TensorType::kF16;
-  turned.data = {reinterpret_cast<const uint8_t*>(halves.data()), halves.size() * sizeof(uint16_t)};
-  return compute::Matrix::Pack(turned, 0, backend);
+  gguf::Tensor transposed = tensor;
+  std::swap(transposed.dims[0], transposed.dims[1]);
+  transposed.type = gguf::TensorType::kF16;
+  transposed.data = {reinterpret_cast<const uint8_t*>(halves.data()),
+                     halves.size() * sizeof(uint16_t)};
+  return compute::Matrix::Pack(transposed, 0, backend);
 }
 
 Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count) {
@@ -106,9 +107,9 @@ Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_
 
 std::vector<float> Transposed(std::span<const float> rows, size_t columns) {
   const size_t count = rows.size() / columns;
-  std::vector<float> turned(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) turned[i % columns * count + i / columns] = rows[i];
-  return turned;
+  std::vector<float> transposed(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) transposed[i % columns * count + i / columns] = rows[i];
+  return transposed;
 }
 
 }  // namespace aster::model

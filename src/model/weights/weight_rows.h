@@ -43,7 +43,7 @@ Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<floa
                                     compute::Backend& backend);
 
 // The transposed matrix, in f16.
-Result<compute::Matrix> PackTurned(const gguf::Tensor& tensor, compute::Backend& backend);
+Result<compute::Matrix> PackTransposed(const gguf::Tensor& tensor, compute::Backend& backend);
 
 // Whole numbers, each an index of one of `count` experts.
 Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count);

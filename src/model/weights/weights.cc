@@ -29,8 +29,8 @@ class Loader : TensorLoader {
     weights.shape = shape_;
     weights.slice = slice;
     // The MTP block belongs to the head, and needs the embedding as well.
-    const bool has_next = slice.HasNext(shape_);
-    if (slice.embedding || has_next || shape_.kinds.input > 0)
+    const bool has_mtp = slice.HasMtp(shape_);
+    if (slice.embedding || has_mtp || shape_.kinds.input > 0)
       weights.embedding = files_.FindTensor("token_embd.weight");
     if (shape_.kinds.input > 0) weights.layer_embedding = &Find(std::string(kLayerEmbedding));
     if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
@@ -42,7 +42,7 @@ class Loader : TensorLoader {
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Head());
     }
-    if (has_next) weights.next = TRY(Next());
+    if (has_mtp) weights.mtp = TRY(Mtp());
     return weights;
   }
 
@@ -75,35 +75,35 @@ class Loader : TensorLoader {
     return Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight");
   }
 
-  Result<std::shared_ptr<const NextWeights>> Next() {
-    auto next = std::make_shared<NextWeights>();
-    if (!std::exchange(part_, {}).is_whole()) next->whole_head = TRY(Head());
-    prefix_ = shape_.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape_.layer_count);
-    const std::string own = prefix_ + (shape_.next_apart ? "" : "nextn.");
-    next->token_norm = TRY(Floats(own + "enorm.weight"));
-    next->stream_norm = TRY(Floats(own + "hnorm.weight"));
+  Result<std::shared_ptr<const MtpWeights>> Mtp() {
+    auto mtp = std::make_shared<MtpWeights>();
+    if (!std::exchange(part_, {}).is_whole()) mtp->whole_head = TRY(Head());
+    prefix_ = shape_.mtp_apart ? "mtp.0." : fmt::format("blk.{}.", shape_.layer_count);
+    const std::string own = prefix_ + (shape_.mtp_apart ? "" : "nextn.");
+    mtp->token_norm = TRY(Floats(own + "enorm.weight"));
+    mtp->stream_norm = TRY(Floats(own + "hnorm.weight"));
     // The norms after it are loaded like those of a model with one layer.
-    shape_ = ShapeOfNext(shape_);
+    shape_ = ShapeOfMtp(shape_);
     layer_ = 0;
-    if (shape_.next_apart) {
-      next->join_token = TRY(Matrix(Name("e_proj.weight")));
-      next->join_stream = TRY(Matrix(Name("h_proj.weight")));
+    if (shape_.mtp_apart) {
+      mtp->join_token = TRY(Matrix(Name("e_proj.weight")));
+      mtp->join_stream = TRY(Matrix(Name("h_proj.weight")));
     } else {
-      next->join_token = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 0, backend_));
-      next->join_stream = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 1, backend_));
+      mtp->join_token = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 0, backend_));
+      mtp->join_stream = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 1, backend_));
       Done(Find(own + "eh_proj.weight"));
     }
-    next->block.shape = shape_;
-    next->block.slice = {.layer_begin = 0, .layer_end = 1, .head = true};
-    next->block.layers.resize(1);
+    mtp->block.shape = shape_;
+    mtp->block.slice = {.layer_begin = 0, .layer_end = 1, .head = true};
+    mtp->block.layers.resize(1);
     if (shape_.is_latent()) {
-      TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, next->block.layers[0]));
-      next->block.merge = TRY(MixOf(own + "hc_head_"));
+      TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, mtp->block.layers[0]));
+      mtp->block.merge = TRY(MixOf(own + "hc_head_"));
     } else {
-      next->block.layers[0] = TRY(Layer());
+      mtp->block.layers[0] = TRY(Layer());
     }
-    next->block.output_norm = TRY(Floats(prefix_ + std::string(NormOfNext(shape_))));
-    return std::shared_ptr<const NextWeights>(std::move(next));
+    mtp->block.output_norm = TRY(Floats(prefix_ + std::string(NormOfMtp(shape_))));
+    return std::shared_ptr<const MtpWeights>(std::move(mtp));
   }
 
   Result<LayerWeights> LayerAt(uint32_t index) {
@@ -333,7 +333,7 @@ class Loader : TensorLoader {
       gguf::Tensor part = tensor;
       part.dims[1] = shape_.mla.key_dim;
       part.data = tensor.data.subspan(head * of_head * row_bytes, part.dims[1] * row_bytes);
-      mla.keys.push_back(TRY(PackTurned(part, backend_)));
+      mla.keys.push_back(TRY(PackTransposed(part, backend_)));
       part.data = tensor.data.subspan((head * of_head + part.dims[1]) * row_bytes,
                                       shape_.mla.value_dim * row_bytes);
       part.dims[1] = shape_.mla.value_dim;
@@ -359,14 +359,14 @@ class Loader : TensorLoader {
     const uint64_t of_head = shape_.mla.key_dim + shape_.rope.dimensions;
     const uint64_t heads = tensor.dims[1] / of_head;
     const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
-    const uint64_t still = shape_.mla.key_dim * row_bytes;
-    const uint64_t turning = shape_.rope.dimensions * row_bytes;
-    mla.query_still = TRY(RowsOfHeads(tensor, {{0, shape_.mla.key_dim}}, of_head, backend_));
+    const uint64_t unrotated = shape_.mla.key_dim * row_bytes;
+    const uint64_t rope_dims = shape_.rope.dimensions * row_bytes;
+    mla.query_nope = TRY(RowsOfHeads(tensor, {{0, shape_.mla.key_dim}}, of_head, backend_));
     gguf::Tensor part = tensor;
     part.dims[1] = shape_.rope.dimensions;
     for (uint64_t head = 0; head < heads; ++head) {
-      part.data = tensor.data.subspan(head * (still + turning) + still, turning);
-      mla.query_turning.push_back(TRY(compute::Matrix::Pack(part, 0, backend_)));
+      part.data = tensor.data.subspan(head * (unrotated + rope_dims) + unrotated, rope_dims);
+      mla.query_rope.push_back(TRY(compute::Matrix::Pack(part, 0, backend_)));
     }
     Done(tensor);
     return Ok();
@@ -425,7 +425,7 @@ class Loader : TensorLoader {
     latent.sinks = TRY(Floats(Name("attn_sinks.weight")));
     latent.output_low = TRY(OutputGroups(Name("attn_output_a.weight")));
     latent.output_high = TRY(Matrix(Name("attn_output_b.weight")));
-    if (shape_.shares_far_rows()) return SharedRows(ratio, latent);
+    if (shape_.shares_compressed_rows()) return SharedRows(ratio, latent);
     // Layers with compressed rows; with the small ratio they have an index.
     if (ratio == 0) return Ok();
     latent.compressor = TRY(Compressor("attn_compressor_"));
@@ -438,7 +438,7 @@ class Loader : TensorLoader {
 
   // V4.1: the weights of rows for several layers, of the index's keys, and of its queries.
   Status SharedRows(uint32_t ratio, LatentWeights& latent) {
-    if (MakesFarRows(shape_, layer_)) {
+    if (MakesCompressedRows(shape_, layer_)) {
       latent.compressor.values = TRY(FineMatrix(Name("attn_compressor_kv.weight")));
       if (ratio > 1)
         latent.compressor.scores = TRY(FineMatrix(Name("attn_compressor_gate.weight")));

@@ -75,18 +75,18 @@ struct RowIndexWeights {
 
 // Attention of heads that share one row.
 struct MlaWeights {
-  compute::Matrix query_low;                   // [query_rank, embedding], or none
-  compute::Array query_norm;                   // [query_rank]
-  compute::Matrix query_still;                 // [head_count * key_dim, query_rank (embedding)]: no
-                                               // RoPE
-  std::vector<compute::Matrix> query_turning;  // [heads] of [rope.dimensions, the same], with RoPE
-  compute::Matrix row;                         // [head_dim, embedding]
-  compute::Array row_norm;                     // [row_rank]
-  std::vector<compute::Matrix> keys;           // [heads] of [row_rank, key_dim]
-  std::vector<compute::Matrix> values;         // [heads] of [value_dim, row_rank]
-  compute::Array no_sinks;                     // [head_count] of minus infinity
-  compute::Matrix output;                      // [embedding, head_count * value_dim]
-  RowIndexWeights index;                       // of layers that have one
+  compute::Matrix query_low;                // [query_rank, embedding], or none
+  compute::Array query_norm;                // [query_rank]
+  compute::Matrix query_nope;               // [head_count * key_dim, query_rank (embedding)]: no
+                                            // RoPE
+  std::vector<compute::Matrix> query_rope;  // [heads] of [rope.dimensions, the same], with RoPE
+  compute::Matrix row;                      // [head_dim, embedding]
+  compute::Array row_norm;                  // [row_rank]
+  std::vector<compute::Matrix> keys;        // [heads] of [row_rank, key_dim]
+  std::vector<compute::Matrix> values;      // [heads] of [value_dim, row_rank]
+  compute::Array no_sinks;                  // [head_count] of minus infinity
+  compute::Matrix output;                   // [embedding, head_count * value_dim]
+  RowIndexWeights index;                    // of layers that have one
 };
 
 // A layer that keeps a state for every head.
@@ -166,7 +166,7 @@ struct LayerWeights {
   std::vector<const compute::Matrix*> Matrices() const;
 };
 
-struct NextWeights;
+struct MtpWeights;
 
 // Constant after loading, so any number of threads may read. Keeps views into the files for the
 // embedding: the files outlive it.
@@ -180,15 +180,15 @@ struct Weights {
   MixWeights merge;                               // if the residual has several streams
   compute::Array output_norm;                     // [embedding]
   compute::Matrix head;                           // [vocab_size, embedding]
-  std::shared_ptr<const NextWeights> next;        // beside the head, if the model has it
+  std::shared_ptr<const MtpWeights> mtp;          // beside the head, if the model has it
 
   // The memory of packed weights.
   uint64_t PackedBytes() const;
 };
 
 // The MTP block, which drafts the token after the next one, from a token and the streams of the
-// token before it (model/drafters/next_tokens.h).
-struct NextWeights {
+// token before it (model/drafters/mtp_block.h).
+struct MtpWeights {
   compute::Array token_norm;    // [embedding]
   compute::Array stream_norm;   // [embedding]
   compute::Matrix whole_head;   // [vocab_size, embedding], if a group's part has not all rows

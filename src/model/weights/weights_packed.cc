@@ -38,12 +38,12 @@ std::vector<const compute::Matrix*> LayerWeights::Matrices() const {
                                                   &latent.index_query,
                                                   &latent.index_heads};
   for (const compute::Matrix* matrix :
-       {&mla.query_low, &mla.query_still, &mla.row, &mla.output, &delta.mixed, &delta.gate,
+       {&mla.query_low, &mla.query_nope, &mla.row, &mla.output, &delta.mixed, &delta.gate,
         &delta.betas, &delta.times, &delta.output, &output_gate, &shared_gate, &mla.index.row,
         &mla.index.query, &mla.index.shares, &input.projection, &input.gate, &input.back,
         &latent.index_key, &ngrams.key_value})
     matrices.push_back(matrix);
-  for (const auto* heads : {&latent.output_low, &mla.query_turning, &mla.keys, &mla.values}) {
+  for (const auto* heads : {&latent.output_low, &mla.query_rope, &mla.keys, &mla.values}) {
     for (const compute::Matrix& matrix : *heads) matrices.push_back(&matrix);
   }
   return matrices;
@@ -55,9 +55,9 @@ uint64_t Weights::PackedBytes() const {
     for (const compute::Matrix* matrix : layer.Matrices()) bytes += matrix->bytes();
     for (const compute::ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
   }
-  if (next) {
-    bytes += next->whole_head.bytes() + next->join_token.bytes() + next->join_stream.bytes() +
-             next->block.PackedBytes();
+  if (mtp) {
+    bytes += mtp->whole_head.bytes() + mtp->join_token.bytes() + mtp->join_stream.bytes() +
+             mtp->block.PackedBytes();
   }
   return bytes;
 }

@@ -130,8 +130,8 @@ Status DeviceAttention::Record(const compute::HeadAttention& attention) {
 Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Address pages) {
   std::optional<RopeJob> turn;
   Range cosines, sines;
-  if (const auto heads = fusion_.TakeTurn(attention.keys)) {
-    turn = TurnOf(*heads);
+  if (const auto heads = fusion_.TakeRotation(attention.keys)) {
+    turn = RopeJobOf(*heads);
     cosines = RangeOf(heads->angles.cosines);
     sines = RangeOf(heads->angles.sines);
   }

@@ -42,12 +42,12 @@ void PlanSpan(const AttentionShape& shape, const compute::PageSpan& span, Attent
                          plan.table_entries + PageOf(span.position) - first_page});
   plan.longest_write = std::max(plan.longest_write, span.count);
   for (uint32_t i = 0; i < span.count; ++i)
-    plan.visible[span.first_row + i] = VisibleTo(shape, span.SightOf(i));
+    plan.visible[span.first_row + i] = VisibleTo(shape, span.LastVisibleOf(i));
   const uint32_t rows = span.count * shape.group;
   for (uint32_t row = 0; row < rows; row += shape.block_rows) {
     const uint32_t count = std::min(shape.block_rows, rows - row);
     const uint32_t first = FirstPage(shape, span.position + row / shape.group);
-    const uint32_t end = PageOf(span.SightOf((row + count - 1) / shape.group)) + 1;
+    const uint32_t end = PageOf(span.LastVisibleOf((row + count - 1) / shape.group)) + 1;
     plan.blocks.push_back({.first_row = span.first_row * shape.group + row,
                            .rows = count,
                            .first_page = first,

@@ -106,7 +106,7 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
       const Tensor values = bench.Rows(rows, of.kv_heads * dim, seed++);
       const Tensor sink_logits = of.has_sink_logits ? bench.Rows(1, of.heads, seed++) : Tensor();
       const auto turned = [&](const Tensor& heads, uint32_t count) -> compute::Heads {
-        return {.rows = heads, .count = count, .angles = angles, .still = dim - 2 * of.pairs};
+        return {.rows = heads, .count = count, .angles = angles, .unrotated = dim - 2 * of.pairs};
       };
       const compute::Heads finished[] = {turned(queries, of.heads), turned(keys, of.kv_heads)};
       const auto record = [&](compute::Commands& commands) -> Status {

@@ -301,7 +301,7 @@ Status DeviceCommands::Multiply(std::span<const compute::Product> products) {
 Status DeviceCommands::FinishHeads(std::span<const compute::Heads> all) {
   for (const compute::Heads& heads : all) TRY(AddBias(heads));
   for (const compute::Heads& heads : all) TRY(NormaliseHeads(heads));
-  for (const compute::Heads& heads : all) TRY(TurnHeads(heads));
+  for (const compute::Heads& heads : all) TRY(RotateHeads(heads));
   return Ok();
 }
 
@@ -326,8 +326,8 @@ Status DeviceCommands::NormaliseHeads(const compute::Heads& heads) {
       {.rows = rows, .weight = heads.norm_weight, .epsilon = heads.epsilon, .out = rows});
 }
 
-Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
-  return heads.angles.cosines.empty() ? Ok() : fusion_.Turn(heads);
+Status DeviceCommands::RotateHeads(const compute::Heads& heads) {
+  return heads.angles.cosines.empty() ? Ok() : fusion_.Rotate(heads);
 }
 
 Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights& weights) {
@@ -374,8 +374,8 @@ Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
   const compute::Heads heads{.rows = index.queries,
                              .count = index.heads,
                              .angles = index.angles,
-                             .still = dim - 2 * index.angles.cosines.columns};
-  TRY(TurnHeads(heads));
+                             .unrotated = dim - 2 * index.angles.cosines.columns};
+  TRY(RotateHeads(heads));
   const Tensor queries = HeadRows(heads);
   const auto columns = static_cast<uint32_t>(dim);
   if (index.is_spread) {

@@ -141,7 +141,7 @@ class DeviceCommands final : public compute::Commands {
   Status Map(const compute::Tensor& rows, ElementOperation operation, float factor);
   Status AddBias(const compute::Heads& heads);
   Status NormaliseHeads(const compute::Heads& heads);
-  Status TurnHeads(const compute::Heads& heads);
+  Status RotateHeads(const compute::Heads& heads);
 
   Kernels& kernels_;
   compute::Context& host_;

@@ -305,7 +305,7 @@ TEST_P(CommandsTest, HeadsAreFinished) {
                .norm = compute::HeadNorm::kPlain,
                .epsilon = 1e-6f,
                .angles = angles,
-               .still = kDim - 2 * kPairs,
+               .unrotated = kDim - 2 * kPairs,
                .layout = layout,
                .inverse = inverse},
               {.rows = third, .count = kHeads, .bias = bench.Rows(1, kHeads * kDim, 6)}};

@@ -41,9 +41,9 @@ Tensor HeadRows(const compute::Heads& heads) {
   return heads.rows.As(heads.rows.columns / heads.count);
 }
 
-RopeJob TurnOf(const compute::Heads& heads) {
+RopeJob RopeJobOf(const compute::Heads& heads) {
   const Tensor rows = HeadRows(heads);
-  return {.x = AddressOf(rows) + heads.still * sizeof(float),
+  return {.x = AddressOf(rows) + heads.unrotated * sizeof(float),
           .stride = static_cast<uint32_t>(rows.stride),
           .rows = static_cast<uint32_t>(rows.rows),
           .rows_of_token = static_cast<uint32_t>(heads.count),
@@ -90,13 +90,13 @@ Status Fusion::Multiply(const ProductJob& job, const Range& rows, const Tensor& 
   return Ok();
 }
 
-Status Fusion::Turn(const compute::Heads& heads) {
+Status Fusion::Rotate(const compute::Heads& heads) {
   CHECK(IsDense(heads.angles.cosines) && IsDense(heads.angles.sines));
   Wait(heads);
   return Ok();
 }
 
-std::optional<compute::Heads> Fusion::TakeTurn(const Tensor& keys) {
+std::optional<compute::Heads> Fusion::TakeRotation(const Tensor& keys) {
   const auto heads = Take<compute::Heads>();
   if (!heads || heads->inverse || !AreSame(heads->rows, keys)) return std::nullopt;
   batch_.Forget();
@@ -168,7 +168,7 @@ Status Fusion::RecordAlone() {
     return RecordRope(
         kernels_,
         batch_.Using({rows, RangeOf(heads->angles.cosines), RangeOf(heads->angles.sines)}, {rows}),
-        TurnOf(*heads));
+        RopeJobOf(*heads));
   }
   return Ok();
 }

@@ -20,7 +20,7 @@ namespace aster::vulkan {
 
 // Heads as rows, row by row.
 compute::Tensor HeadRows(const compute::Heads& heads);
-RopeJob TurnOf(const compute::Heads& heads);
+RopeJob RopeJobOf(const compute::Heads& heads);
 
 // Belongs to the commands of its batch.
 class Fusion {
@@ -34,7 +34,7 @@ class Fusion {
               float limit);
   // `rows`: the memory of the job's activations.
   Status Multiply(const ProductJob& job, const Range& rows, const compute::Tensor& out);
-  Status Turn(const compute::Heads& heads);
+  Status Rotate(const compute::Heads& heads);
 
   // --- Second operations. True if they are recorded, together with the one that waited.
 
@@ -43,7 +43,7 @@ class Fusion {
   Result<bool> Add(const compute::Tensor& rows, const compute::Tensor& more);
   // Takes the waiting RoPE of these keys, if it is all that waits: the caller records it. The
   // turned keys are then written only into the pages.
-  std::optional<compute::Heads> TakeTurn(const compute::Tensor& keys);
+  std::optional<compute::Heads> TakeRotation(const compute::Tensor& keys);
 
  private:
   struct GateOfRows {

@@ -80,8 +80,9 @@ struct SeenRows {
 // Adds the pages of a span's windows, then those of its compressed rows.
 void AddSeen(const compute::RowAttention& attention, const PageSpan& span, SeenRows& seen) {
   const Stream window = {attention.pages.layer, attention.pages.stream, 1};
-  const Stream far = {attention.far_layer, attention.far_stream, std::max(attention.ratio, 1u)};
-  const auto far_rows = [&](uint32_t end) {
+  const Stream far = {attention.compressed_layer, attention.compressed_stream,
+                      std::max(attention.ratio, 1u)};
+  const auto compressed_rows = [&](uint32_t end) {
     return attention.ratio == 0 ? 0 : end / attention.ratio;
   };
   const uint32_t end = span.position + span.count;
@@ -89,17 +90,17 @@ void AddSeen(const compute::RowAttention& attention, const PageSpan& span, SeenR
   const uint32_t first_page = begin / kPagePositions, end_page = PagesFor(end, window);
   const uint32_t window_table = static_cast<uint32_t>(seen.pages.size()) - first_page;
   AddPages(window, span, first_page, end_page, end_page, seen.pages);
-  const auto far_table = static_cast<uint32_t>(seen.pages.size());
-  const uint32_t far_pages = PagesFor(far_rows(end), far);
-  AddPages(far, span, 0, far_pages, far_pages, seen.pages);
+  const auto compressed_table = static_cast<uint32_t>(seen.pages.size());
+  const uint32_t compressed_pages = PagesFor(compressed_rows(end), far);
+  AddPages(far, span, 0, compressed_pages, compressed_pages, seen.pages);
   for (uint32_t i = 0; i < span.count; ++i) {
-    const uint32_t past = span.SightOf(i) + 1;
-    const bool is_chosen = !attention.chosen.empty() && far_rows(past) > attention.top;
+    const uint32_t past = span.LastVisibleOf(i) + 1;
+    const bool is_chosen = !attention.chosen.empty() && compressed_rows(past) > attention.top;
     seen.tokens[span.first_row + i] = {.begin = past - std::min(past, attention.window),
                                        .window = std::min(past, attention.window),
                                        .window_table = window_table,
-                                       .far = is_chosen ? attention.top : far_rows(past),
-                                       .far_table = far_table,
+                                       .far = is_chosen ? attention.top : compressed_rows(past),
+                                       .compressed_table = compressed_table,
                                        .is_chosen = is_chosen ? 1u : 0u};
   }
 }
@@ -282,7 +283,7 @@ Status DeviceLatentAttention::FinishMade(const compute::Compression& compression
                      .epsilon = compression.epsilon,
                      .y = made.range.begin,
                      .y_stride = dim}));
-  TRY(TurnMade(compression, made));
+  TRY(RotateCompressed(compression, made));
   if (compression.is_spread) {
     TRY(RecordHadamard(kernels_, batch_.Using({made.range}, {made.range}), made.range.begin, dim,
                        made.rows, dim));
@@ -294,8 +295,8 @@ Status DeviceLatentAttention::FinishMade(const compute::Compression& compression
                      compression.pages.spans);
 }
 
-Status DeviceLatentAttention::TurnMade(const compute::Compression& compression,
-                                       const MadeRows& made) {
+Status DeviceLatentAttention::RotateCompressed(const compute::Compression& compression,
+                                               const MadeRows& made) {
   const size_t pairs = compression.frequencies.size();
   if (pairs == 0) return Ok();
   std::vector<float> cosines(made.rows * pairs), sines(made.rows * pairs);
@@ -438,23 +439,24 @@ Status DeviceLatentAttention::Attend(const compute::RowAttention& attention) {
   }
   const Address page_table = TRY(batch_.Put(seen.pages));
   const Address tokens = TRY(batch_.Put(seen.tokens));
-  return RecordAttendLatent(kernels_,
-                            batch_.Using({RangeOf(attention.queries), RangeOf(attention.chosen),
-                                          RangeOf(attention.sinks), Batch::kPages},
-                                         {RangeOf(attention.out)}),
-                            {.format = attention.format,
-                             .far_format = attention.far_format,
-                             .page_table = page_table,
-                             .tokens = tokens,
-                             .token_count = static_cast<uint32_t>(seen.tokens.size()),
-                             .chosen = AddressOf(attention.chosen),
-                             .chosen_stride = static_cast<uint32_t>(attention.chosen.stride),
-                             .far_rows_of_page = kPagePositions / std::max(attention.ratio, 1u),
-                             .queries = AddressOf(attention.queries),
-                             .heads = static_cast<uint32_t>(attention.head_count),
-                             .factor = kernels::QueryFactor(attention.scale),
-                             .sinks = AddressOf(attention.sinks),
-                             .result = AddressOf(attention.out)});
+  return RecordAttendLatent(
+      kernels_,
+      batch_.Using({RangeOf(attention.queries), RangeOf(attention.chosen), RangeOf(attention.sinks),
+                    Batch::kPages},
+                   {RangeOf(attention.out)}),
+      {.format = attention.format,
+       .compressed_format = attention.compressed_format,
+       .page_table = page_table,
+       .tokens = tokens,
+       .token_count = static_cast<uint32_t>(seen.tokens.size()),
+       .chosen = AddressOf(attention.chosen),
+       .chosen_stride = static_cast<uint32_t>(attention.chosen.stride),
+       .compressed_rows_of_page = kPagePositions / std::max(attention.ratio, 1u),
+       .queries = AddressOf(attention.queries),
+       .heads = static_cast<uint32_t>(attention.head_count),
+       .factor = kernels::QueryFactor(attention.scale),
+       .sinks = AddressOf(attention.sinks),
+       .result = AddressOf(attention.out)});
 }
 
 }  // namespace aster::vulkan

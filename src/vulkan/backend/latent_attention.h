@@ -76,7 +76,7 @@ class DeviceLatentAttention {
                   uint32_t out_stride);
   static std::vector<PooledRow> CompletedRows(const Inputs& inputs, bool in_place);
   Status FinishMade(const compute::Compression& compression, const MadeRows& made);
-  Status TurnMade(const compute::Compression& compression, const MadeRows& made);
+  Status RotateCompressed(const compute::Compression& compression, const MadeRows& made);
   Status RankTasks(const compute::RowRanking& ranking, Address pages,
                    std::span<const RankTask> tasks);
   Status ChooseBlocks(const compute::RowRanking& ranking, const Range& scores,

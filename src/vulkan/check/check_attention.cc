@@ -315,7 +315,7 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
   const std::vector<float> sines = CheckFloats(angles, CheckValues::kOrdinary, seed + 6);
   std::vector<float> turned = keys;
   for (uint32_t row = 0; row < 2 * size.rows && size.pairs > 0; ++row)
-    kernels::kOpsRef.rope(turned.data() + size_t{row} * key_stride + size.still,
+    kernels::kOpsRef.rope(turned.data() + size_t{row} * key_stride + size.unrotated,
                           static_cast<size_t>(size.key_dim), size.kv_heads, size.pairs,
                           cosines.data() + size_t{row} * size.pairs,
                           sines.data() + size_t{row} * size.pairs, size.layout, false);
@@ -337,7 +337,7 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
   const Buffer sine_buffer = TRY(bench.Put(size.pairs == 0 ? keys : sines));
   std::optional<RopeJob> turn;
   if (size.pairs > 0) {
-    turn = {.x = key_buffer.address() + size.still * sizeof(float),
+    turn = {.x = key_buffer.address() + size.unrotated * sizeof(float),
             .stride = static_cast<uint32_t>(size.key_dim),
             .rows = 2 * size.rows * size.kv_heads,
             .rows_of_token = size.kv_heads,

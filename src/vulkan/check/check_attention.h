@@ -42,9 +42,9 @@ struct WriteRowsSize {
   uint32_t kv_heads;
   uint32_t position;
   uint32_t rows;
-  // RoPE turns this many pairs of a key, after its first `still` elements.
+  // RoPE turns this many pairs of a key, after its first `unrotated` elements.
   uint32_t pairs = 0;
-  uint32_t still = 0;
+  uint32_t unrotated = 0;
   kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;
 };
 Status CheckWriteRows(Workbench& bench, kernels::KvType type, const WriteRowsSize& size,

@@ -323,12 +323,12 @@ Status CheckRanks(Workbench& bench, const RankSize& size, uint64_t seed) {
 }
 
 Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t seed) {
-  constexpr uint32_t kFarRowsOfPage = 32;
+  constexpr uint32_t kCompressedRowsOfPage = 32;
   const auto dim = static_cast<uint32_t>(size.format.dim);
   const uint32_t positions = size.window + 3;  // the first three are out of the window
   RowPages near = PagesOfRows(size.format, kLatentPage, positions, seed);
-  const LatentFormat far_format = size.far_format.value_or(size.format);
-  RowPages far = PagesOfRows(far_format, kFarRowsOfPage, size.far, seed + 1);
+  const LatentFormat compressed_format = size.compressed_format.value_or(size.format);
+  RowPages far = PagesOfRows(compressed_format, kCompressedRowsOfPage, size.far, seed + 1);
   const size_t floats = size_t{size.tokens} * size.heads * dim;
   const std::vector<float> queries = CheckFloats(floats, CheckValues::kOrdinary, seed + 2);
   const std::vector<float> sinks = CheckFloats(size.heads, CheckValues::kOrdinary, seed + 3);
@@ -339,7 +339,7 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
   const Buffer near_buffer = TRY(bench.Put(near.words()));
   const Buffer far_buffer = TRY(bench.Put(far.words()));
   std::vector<uint64_t> table = near.Table(near_buffer);
-  const auto far_table = static_cast<uint32_t>(table.size());
+  const auto compressed_table = static_cast<uint32_t>(table.size());
   for (const uint64_t page : far.Table(far_buffer)) table.push_back(page);
   std::vector<LatentToken> tokens;
   std::vector<float> want(floats);
@@ -350,14 +350,14 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
                                                             .window = window,
                                                             .window_table = 0,
                                                             .far = size.chosen,
-                                                            .far_table = far_table,
+                                                            .compressed_table = compressed_table,
                                                             .is_chosen = is_last ? 1u : 0u});
-    std::vector<const uint8_t*> near_rows, far_rows;
+    std::vector<const uint8_t*> near_rows, compressed_rows;
     for (uint32_t i = 0; i < window; ++i) near_rows.push_back(near.row(at.begin + i));
     for (uint32_t i = 0; i < at.far; ++i)
-      far_rows.push_back(far.row(is_last ? chosen[token * size.chosen + i] : i));
+      compressed_rows.push_back(far.row(is_last ? chosen[token * size.chosen + i] : i));
     std::vector<float> rows = Decoded(size.format, near_rows);
-    std::ranges::copy(Decoded(far_format, far_rows), std::back_inserter(rows));
+    std::ranges::copy(Decoded(compressed_format, compressed_rows), std::back_inserter(rows));
     const size_t first = size_t{token} * size.heads * dim;
     ReferenceAttention(size, kFactor, rows, queries.data() + first, sinks.data(),
                        want.data() + first);
@@ -371,13 +371,13 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
   TRY(bench.Run([&](Commands& commands) {
     return RecordAttendLatent(bench.kernels(), commands,
                               {.format = size.format,
-                               .far_format = far_format,
+                               .compressed_format = compressed_format,
                                .page_table = table_buffer.address(),
                                .tokens = token_buffer.address(),
                                .token_count = size.tokens,
                                .chosen = chosen_buffer.address(),
                                .chosen_stride = size.chosen,
-                               .far_rows_of_page = kFarRowsOfPage,
+                               .compressed_rows_of_page = kCompressedRowsOfPage,
                                .queries = query_buffer.address(),
                                .heads = size.heads,
                                .factor = kFactor,

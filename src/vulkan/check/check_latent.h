@@ -55,7 +55,8 @@ struct LatentSize {
   uint32_t window;
   uint32_t far;
   uint32_t chosen;
-  std::optional<kernels::LatentFormat> far_format = {};  // of compressed rows; none: the same
+  std::optional<kernels::LatentFormat> compressed_format =
+      {};  // of compressed rows; none: the same
 };
 Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t seed);
 

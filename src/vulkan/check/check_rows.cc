@@ -35,7 +35,7 @@ constexpr const char* kConversionNames[] = {
 
 // Arguments for which exp (the first two) or softplus (the others) gives another float if any of
 // its polynomial's coefficients changes by one unit. Only one number in thousands is so sensitive.
-constexpr float kTouchy[] = {-0x1.86918p+3f, 0x1.42c0c8p-2f, 0x1.6f6edp-6f, -0x1.ac52ep-4f};
+constexpr float kSensitive[] = {-0x1.86918p+3f, 0x1.42c0c8p-2f, 0x1.6f6edp-6f, -0x1.ac52ep-4f};
 
 std::vector<float> ReferenceOf(ElementOperation operation, const std::vector<float>& a,
                                const std::vector<float>& b, float factor) {
@@ -101,7 +101,7 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
   const uint32_t b_count = DivideRoundingUp(count, 3), b_stride = b_count + 5;
   std::vector<float> a = CheckFloats(count, values, seed);
   for (float& x : a) x *= 8.0f;
-  std::copy_n(kTouchy, std::min(a.size(), std::size(kTouchy)), a.begin());
+  std::copy_n(kSensitive, std::min(a.size(), std::size(kSensitive)), a.begin());
   const std::vector<float> part = CheckFloats(size_t{2} * b_stride, values, seed + 1);
   std::vector<float> b(count);
   for (uint32_t i = 0; i < count; ++i) b[i] = part[i / (2 * b_count) * b_stride + i % b_count];

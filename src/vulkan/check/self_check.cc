@@ -251,7 +251,7 @@ Status CheckWrittenPages(Workbench& bench, KvType type) {
                           .position = 125,
                           .rows = 6,
                           .pairs = 30,
-                          .still = 12};
+                          .unrotated = 12};
   TRY(CheckWriteRows(bench, type, turned, CheckValues::kHostile, kSeed + 1));
   turned.layout = kernels::RopeLayout::kHalves;
   return CheckWriteRows(bench, type, turned, CheckValues::kOrdinary, kSeed + 2);

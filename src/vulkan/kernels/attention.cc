@@ -96,7 +96,7 @@ struct WritePush {
   Address cosines;
   Address sines;
   uint32_t pairs;
-  uint32_t still;
+  uint32_t unrotated;
   uint32_t adjacent;
 };
 

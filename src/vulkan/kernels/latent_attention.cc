@@ -34,7 +34,7 @@ struct RankPush {
   uint32_t heads;
   uint32_t row_bytes;
   uint32_t rows_of_page;
-  uint32_t still;
+  uint32_t unrotated;
   uint32_t block_stride;
   uint32_t block_rows;
 };
@@ -67,11 +67,11 @@ struct AttendLatentPush {
   uint32_t heads;
   float factor;
   uint32_t row_bytes;
-  uint32_t still;
-  uint32_t far_rows_of_page;
+  uint32_t unrotated;
+  uint32_t compressed_rows_of_page;
   uint32_t chosen_stride;
-  uint32_t far_row_bytes;
-  uint32_t far_still;
+  uint32_t compressed_row_bytes;
+  uint32_t compressed_unrotated;
 };
 
 uint32_t FittingRows(uint32_t dim, uint32_t most) {
@@ -95,7 +95,7 @@ Status RecordRankRows(Kernels& kernels, Commands& commands, const RankJob& job) 
                       job.scores,        Readable(job.blocks.chosen, job.queries),
                       job.query_stride,  job.weight_stride,
                       job.heads,         RowBytes(job.format),
-                      job.rows_of_page,  static_cast<uint32_t>(job.format.still),
+                      job.rows_of_page,  static_cast<uint32_t>(job.format.unrotated),
                       job.blocks.stride, job.blocks.rows};
   const uint32_t rows = FittingRows(dim, kMostRankedRows);
   return kernels.Record(commands, "rank_rows", {static_cast<uint32_t>(job.format.type), dim, rows},
@@ -135,15 +135,15 @@ Status RecordAttendLatent(Kernels& kernels, Commands& commands, const AttendLate
                               job.heads,
                               job.factor,
                               RowBytes(job.format),
-                              static_cast<uint32_t>(job.format.still),
-                              job.far_rows_of_page,
+                              static_cast<uint32_t>(job.format.unrotated),
+                              job.compressed_rows_of_page,
                               job.chosen_stride,
-                              RowBytes(job.far_format),
-                              static_cast<uint32_t>(job.far_format.still)};
+                              RowBytes(job.compressed_format),
+                              static_cast<uint32_t>(job.compressed_format.unrotated)};
   const uint32_t heads = HeadsTogether(kernels, job, dim);
   return kernels.Record(commands, "attend_latent",
                         {static_cast<uint32_t>(job.format.type), dim, heads,
-                         static_cast<uint32_t>(job.far_format.type)},
+                         static_cast<uint32_t>(job.compressed_format.type)},
                         push, {.x = job.token_count, .y = DivideRoundingUp(job.heads, heads)});
 }
 

@@ -72,23 +72,23 @@ Status RecordSelectBlocks(Kernels& kernels, Commands& commands, const BlockJob& 
 
 // An entry of `tokens`: the rows that a token sees.
 struct LatentToken {
-  uint32_t begin;         // position of the first row of its window
-  uint32_t window;        // rows of its window
-  uint32_t window_table;  // a page's number plus this is its entry
-  uint32_t far;           // compressed rows
-  uint32_t far_table;     // entry of the page of compressed row 0
-  uint32_t is_chosen;     // it sees the compressed rows in `chosen`; else the first ones
+  uint32_t begin;             // position of the first row of its window
+  uint32_t window;            // rows of its window
+  uint32_t window_table;      // a page's number plus this is its entry
+  uint32_t far;               // compressed rows
+  uint32_t compressed_table;  // entry of the page of compressed row 0
+  uint32_t is_chosen;         // it sees the compressed rows in `chosen`; else the first ones
 };
 
 struct AttendLatentJob {
   kernels::LatentFormat format;
-  kernels::LatentFormat far_format;  // of compressed rows
+  kernels::LatentFormat compressed_format;  // of compressed rows
   Address page_table;
   Address tokens;  // [token_count] LatentToken
   uint32_t token_count;
   Address chosen = 0;  // [tokens], chosen_stride words apart; or none
   uint32_t chosen_stride = 0;
-  uint32_t far_rows_of_page;
+  uint32_t compressed_rows_of_page;
   Address queries;  // [tokens][heads][format.dim]
   uint32_t heads;
   float factor;    // of queries

@@ -17,7 +17,7 @@ constexpr uint32_t kElementInvocations = 256;  // of decode_latent.comp
 
 struct ShapePush {
   uint32_t dim;
-  uint32_t still;
+  uint32_t unrotated;
 };
 
 struct EncodePush {
@@ -73,7 +73,7 @@ struct PoolPush {
 uint32_t NumberOf(const LatentFormat& format) { return static_cast<uint32_t>(format.type); }
 
 ShapePush ShapeOf(const LatentFormat& format) {
-  return {static_cast<uint32_t>(format.dim), static_cast<uint32_t>(format.still)};
+  return {static_cast<uint32_t>(format.dim), static_cast<uint32_t>(format.unrotated)};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 layout(local_size_x = 128) in;
 layout(constant_id = 3) const uint kDim = 16u;
 layout(constant_id = 4) const uint kHeads = 1u;
-layout(constant_id = 5) const uint kFarFormat = 0u;
+layout(constant_id = 5) const uint kCompressedFormat = 0u;
 layout(push_constant) uniform Push {
   Words page_table;
   Words tokens;  // [rows][6]: LatentToken of kernels/latent_attention.h
@@ -28,11 +28,11 @@ layout(push_constant) uniform Push {
   uint heads;
   float factor;  // of queries
   uint row_bytes;
-  uint still;
-  uint far_rows_of_page;
+  uint unrotated;
+  uint compressed_rows_of_page;
   uint chosen_stride;
-  uint far_row_bytes;
-  uint far_still;
+  uint compressed_row_bytes;
+  uint compressed_unrotated;
 } push;
 
 const uint kPagePositions = 128u;
@@ -45,12 +45,12 @@ shared float block_most[kHeads];
 shared float most[kHeads], sum[kHeads], old_factors[kHeads], new_factors[kHeads];
 
 struct Token {
-  uint begin;         // position of the first row of the window
-  uint window;        // rows of the window
-  uint window_table;  // entry of the page of position 0, were it there
-  uint far;           // compressed rows that are seen
-  uint far_table;     // entry of the first page of these
-  uint is_chosen;     // by a list; else they are the first
+  uint begin;             // position of the first row of the window
+  uint window;            // rows of the window
+  uint window_table;      // entry of the page of position 0, were it there
+  uint far;               // compressed rows that are seen
+  uint compressed_table;  // entry of the first page of these
+  uint is_chosen;         // by a list; else they are the first
 };
 Token token_at(uint row) {
   const uint at = 6u * row;
@@ -67,14 +67,14 @@ uvec3 place_of_row(Token token, uint token_row, uint i) {
   }
   uint row = i - token.window;
   if (token.is_chosen != 0u) row = push.chosen.at[token_row * push.chosen_stride + row];
-  return uvec3(address_at(push.page_table, token.far_table + row / push.far_rows_of_page),
-               row % push.far_rows_of_page * push.far_row_bytes);
+  return uvec3(address_at(push.page_table, token.compressed_table + row / push.compressed_rows_of_page),
+               row % push.compressed_rows_of_page * push.compressed_row_bytes);
 }
 // Of row `i` of the block; the first `near` of them are of the window.
 float element_of(uint i, uint near, uint d) {
-  if (kFarFormat == kFormat || i < near)
-    return element_at(Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.still), d);
-  return element_in(kFarFormat, Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.far_still), d);
+  if (kCompressedFormat == kFormat || i < near)
+    return element_at(Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.unrotated), d);
+  return element_in(kCompressedFormat, Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.compressed_unrotated), d);
 }
 uint head_of(uint h) { return min(gl_WorkGroupID.y * kHeads + h, push.heads - 1u); }
 

@@ -33,7 +33,7 @@ const uint kGroup = kFormat == kF8       ? kF8Group
                                          : kF4Group;
 
 // Elements that are in groups.
-uint grouped() { return kFormat == kF16 ? 0u : kFormat == kF8 ? push.shape.still : push.shape.dim; }
+uint grouped() { return kFormat == kF16 ? 0u : kFormat == kF8 ? push.shape.unrotated : push.shape.dim; }
 // The least bits of a group's largest magnitude: smaller ones count as this.
 uint smallest() { return kIsBytes ? 0x38d1b717u : kIsScaled ? 0x3c400000u : 0x01c00000u; }
 
@@ -100,12 +100,12 @@ uint packed_byte(uint row, uint byte_) {
   }
   if (kFormat == kF8Fine)
     return byte_ < push.shape.dim ? code_of(row, byte_) : groups[byte_ - push.shape.dim];
-  if (byte_ < push.shape.still) return code_of(row, byte_);
-  const uint group_count = (push.shape.still + kF8Group - 1u) / kF8Group;
-  const uint behind = byte_ - push.shape.still;
+  if (byte_ < push.shape.unrotated) return code_of(row, byte_);
+  const uint group_count = (push.shape.unrotated + kF8Group - 1u) / kF8Group;
+  const uint behind = byte_ - push.shape.unrotated;
   if (behind < group_count) return groups[behind];
   const uint halves = behind - group_count;
-  return half_byte(row, push.shape.still + halves / 2u, halves & 1u);
+  return half_byte(row, push.shape.unrotated + halves / 2u, halves & 1u);
 }
 
 void main() {

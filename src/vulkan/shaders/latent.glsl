@@ -20,7 +20,7 @@ const uint kNanExponent = 255u;
 // Elements of a row, and those of them before the ones that turn.
 struct LatentShape {
   uint dim;
-  uint still;
+  uint unrotated;
 };
 
 uint byte_at(Words row, uint byte_) { return row.at[byte_ / 4u] >> (byte_ & 3u) * 8u & 0xffu; }
@@ -58,12 +58,12 @@ float element_in(uint format, Words row, uint first, LatentShape shape, uint d) 
   if (format == kF8Fine)
     return mul(from_e4m3(byte_at(row, first + d)),
                scale_of_exponent(byte_at(row, first + shape.dim + d / kF8FineGroup)));
-  const uint exponents = first + shape.still;
-  if (d < shape.still)
+  const uint exponents = first + shape.unrotated;
+  if (d < shape.unrotated)
     return mul(from_e4m3(byte_at(row, first + d)),
                scale_of_exponent(byte_at(row, exponents + d / kF8Group)));
-  const uint halves = exponents + (shape.still + kF8Group - 1u) / kF8Group;
-  return from_half(half_at(row, halves + 2u * (d - shape.still)));
+  const uint halves = exponents + (shape.unrotated + kF8Group - 1u) / kF8Group;
+  return from_half(half_at(row, halves + 2u * (d - shape.unrotated)));
 }
 float element_at(Words row, uint first, LatentShape shape, uint d) {
   return element_in(kFormat, row, first, shape, d);

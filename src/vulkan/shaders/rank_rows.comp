@@ -27,7 +27,7 @@ layout(push_constant) uniform Push {
   uint heads;
   uint row_bytes;
   uint rows_of_page;
-  uint still;
+  uint unrotated;
   uint block_stride;
   uint block_rows;
 } push;
@@ -48,7 +48,7 @@ void main() {
                                  push.block_stride, push.block_rows);
     Words page = Words(address_at(push.page_table, task.table + row / push.rows_of_page));
     elements[n / kDim][n % kDim] = element_at(page, row % push.rows_of_page * push.row_bytes,
-                                              LatentShape(kDim, push.still), n % kDim);
+                                              LatentShape(kDim, push.unrotated), n % kDim);
   }
   barrier();
   const uint row = t / kLanes, lane = t % kLanes;

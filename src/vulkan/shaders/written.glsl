@@ -16,7 +16,7 @@ layout(push_constant) uniform Push {
   Floats cosines;  // [rows][pairs] of RoPE that is applied to keys before writing (rope.comp)
   Floats sines;
   uint pairs;  // 0: no RoPE
-  uint still;  // elements before those that are turned
+  uint unrotated;  // elements before those that RoPE rotates
   uint adjacent;
 } push;
 
@@ -49,11 +49,11 @@ uint row_of(uint position) {
 float key_at(uint position, uint d) {
   const uint row = row_of(position);
   const uint key = row * push.key_stride + gl_WorkGroupID.y * push.shape.key_dim;
-  const uint n = d - push.still;
-  if (d < push.still || n >= 2u * push.pairs) return push.keys.at[key + d];
+  const uint n = d - push.unrotated;
+  if (d < push.unrotated || n >= 2u * push.pairs) return push.keys.at[key + d];
   const uint i = push.adjacent != 0u ? n / 2u : n % push.pairs;
   const bool is_second = push.adjacent != 0u ? (n & 1u) != 0u : n >= push.pairs;
-  const uint first = key + push.still + (push.adjacent != 0u ? 2u * i : i);
+  const uint first = key + push.unrotated + (push.adjacent != 0u ? 2u * i : i);
   const float u = push.keys.at[first];
   const float v = push.keys.at[first + (push.adjacent != 0u ? 1u : push.pairs)];
   const float cosine = push.cosines.at[row * push.pairs + i];
