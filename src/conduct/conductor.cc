@@ -167,7 +167,7 @@ void Conductor::TraceDrafts(const net::Event& event) {
   if (options_.trace == nullptr || event.kind != net::Event::Kind::kMessage || drafts == nullptr) {
     return;
   }
-  options_.trace->DraftsCame({.node = event.from,
+  options_.trace->AddDrafts({.node = event.from,
                               .text = drafts->draft,
                               .begin = drafts->begin,
                               .count = static_cast<uint32_t>(drafts->tokens.size()),

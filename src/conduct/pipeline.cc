@@ -199,7 +199,7 @@ void Pipeline::AddFrame(const FrameInFlight& frame, std::vector<TracedSegment> t
 void Pipeline::RemoveFrame(uint64_t number) {
   const auto frame = frames_.find(number);
   if (--frame->second.open > 0) return;
-  if (at_.trace != nullptr) at_.trace->FinishSegment(number, at_.clock.NowNs());
+  if (at_.trace != nullptr) at_.trace->Close(number, at_.clock.NowNs());
   frames_.erase(frame);
   if (frames_.empty()) at_.times.End(at_.clock.NowNs());
 }
@@ -337,7 +337,7 @@ void Pipeline::Settle(LiveRequest* live) {
     FrameInFlight& frame = frames_.at(next->frame);
     frame.is_ahead = false;
     frame.certain_ns = at_.clock.NowNs();
-    if (at_.trace != nullptr) at_.trace->IsCertain(next->frame, frame.certain_ns);
+    if (at_.trace != nullptr) at_.trace->MarkCertain(next->frame, frame.certain_ns);
     live->sent = next->end;
     return;
   }

@@ -77,7 +77,7 @@ void Trace::MarkAhead(uint64_t frame) {
   if (TracedFrame* const traced = FindInFlight(frame)) traced->is_ahead = true;
 }
 
-void Trace::IsCertain(uint64_t frame, int64_t now_ns) {
+void Trace::MarkCertain(uint64_t frame, int64_t now_ns) {
   if (TracedFrame* const traced = FindInFlight(frame)) traced->certain_ns = now_ns;
 }
 
@@ -101,7 +101,7 @@ void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now
   in_flight_.erase(frame);
 }
 
-void Trace::Land(uint64_t frame, int64_t now_ns) {
+void Trace::Close(uint64_t frame, int64_t now_ns) {
   TracedFrame* const traced = FindInFlight(frame);
   if (traced == nullptr) return;
   traced->fate = TracedFrame::Fate::kRefused;
@@ -109,7 +109,7 @@ void Trace::Land(uint64_t frame, int64_t now_ns) {
   in_flight_.erase(frame);
 }
 
-void Trace::DraftsCame(const TracedDrafts& drafts) {
+void Trace::AddDrafts(const TracedDrafts& drafts) {
   if (drafts_.size() >= limit_) {
     ++dropped_;
     return;

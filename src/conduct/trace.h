@@ -83,13 +83,13 @@ class Trace {
   // The frame, which was sent last, has draft tokens after draft tokens in flight.
   void MarkAhead(uint64_t frame);
   // The frame is not ahead any more: its first token is right.
-  void IsCertain(uint64_t frame, int64_t now_ns);
+  void MarkCertain(uint64_t frame, int64_t now_ns);
   // The frame's result came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
   // No result of the frame is awaited any more. If it is not done, it was refused.
-  void Land(uint64_t frame, int64_t now_ns);
+  void Close(uint64_t frame, int64_t now_ns);
 
-  void DraftsCame(const TracedDrafts& drafts);
+  void AddDrafts(const TracedDrafts& drafts);
 
   // The request's phase ends, and one of this name begins; nullptr: none begins.
   void Phase(uint64_t request, const char* name, int64_t now_ns);

@@ -77,7 +77,7 @@ Trace TraceOf(const plan::Plan& plan, const std::vector<Truth>& frames) {
   }
   for (size_t i = 0; i < frames.size(); ++i) {
     trace.Done(i + 1, frames[i].hops, frames[i].ended_ns);
-    trace.Land(i + 1, frames[i].ended_ns);
+    trace.Close(i + 1, frames[i].ended_ns);
   }
   return trace;
 }
@@ -186,7 +186,7 @@ TEST(Trace, FramesOfABrokenRouteAreLost) {
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
   trace.Send(1, true, {{1, 0, 1}}, 5);
   trace.Send(2, true, {{2, 0, 1}}, 6);
-  trace.Land(2, 8);
+  trace.Close(2, 8);
   trace.CloseRoute(1, "node \"a\" went away", 10);
   EXPECT_EQ(trace.frames()[0].fate, TracedFrame::Fate::kLost);
   EXPECT_EQ(trace.frames()[0].ended_ns, 10);
@@ -236,7 +236,7 @@ TEST(ChromeTrace, DraftTokensAreShown) {
   trace.Send(2, true, {{.sequence = 4, .begin = 12, .end = 13, .drafts = 1}}, 1100);
   trace.MarkAhead(2);
   trace.Done(1, {{0, 500, 23}, {0, 500, 23}}, 2000);
-  trace.Land(2, 2100);
+  trace.Close(2, 2100);
   const std::string json = ToChromeTrace(trace);
   EXPECT_THAT(json, HasSubstr("\"tokens\":3,\"draft_tokens\":2"));
   EXPECT_THAT(json, HasSubstr("{\"name\":\"draft tokens ahead\""));
@@ -249,7 +249,7 @@ TEST(ChromeTrace, BubblesFilledByDraftTokensAreShown) {
   trace.Send(2, true, {{.sequence = 4, .begin = 10, .end = 11, .drafts = 1}}, 1'000'000);
   trace.MarkAhead(2);
   trace.Done(1, {{0, 500'000, 0}, {0, 500'000, 0}}, 2'000'000);
-  trace.IsCertain(2, 2'000'000);
+  trace.MarkCertain(2, 2'000'000);
   trace.Done(2, {{500'000, 500'000, 0}, {0, 500'000, 0}}, 2'500'000);
   const std::string json = ToChromeTrace(trace);
   const std::string kFilled = "\"bubble_filled_us\":";
@@ -274,13 +274,13 @@ TEST(ChromeTrace, ShowsDraftTokensOfOtherMachines) {
   trace.OpenRoute(1, PlanOf("0:out"), 1000);
   EXPECT_THAT(ToChromeTrace(trace), Not(HasSubstr("draft tokens")));
   const wire::NodeId node{Hash128{7, 7}};
-  trace.DraftsCame({.node = node, .text = 3, .begin = 40, .count = 5, .arrived_ns = 3500});
+  trace.AddDrafts({.node = node, .text = 3, .begin = 40, .count = 5, .arrived_ns = 3500});
   const std::string shown = ToChromeTrace(trace);
   EXPECT_THAT(shown, HasSubstr("\"draft tokens of other machines\""));
   EXPECT_THAT(shown, HasSubstr("\"ts\":2.500"));
   EXPECT_THAT(shown, HasSubstr("\"node\":\"" + node.ToText() +
                                "\",\"text\":3,\"from_position\":40,\"draft_tokens\":5"));
-  trace.DraftsCame({.node = node, .text = 3, .begin = 45, .count = 1, .arrived_ns = 4000});
+  trace.AddDrafts({.node = node, .text = 3, .begin = 45, .count = 1, .arrived_ns = 4000});
   EXPECT_EQ(trace.drafts().size(), 1u);
   EXPECT_EQ(trace.dropped(), 1u);
 }
