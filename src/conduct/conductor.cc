@@ -168,10 +168,10 @@ void Conductor::TraceDrafts(const net::Event& event) {
     return;
   }
   options_.trace->AddDrafts({.node = event.from,
-                              .text = drafts->draft,
-                              .begin = drafts->begin,
-                              .count = static_cast<uint32_t>(drafts->tokens.size()),
-                              .arrived_ns = NowNs()});
+                             .text = drafts->draft,
+                             .begin = drafts->begin,
+                             .count = static_cast<uint32_t>(drafts->tokens.size()),
+                             .arrived_ns = NowNs()});
 }
 
 void Conductor::Handle(net::Event event) {

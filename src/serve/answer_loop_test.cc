@@ -46,9 +46,7 @@ class Slow final : public engine::Generator {
     return last_;
   }
   void Cancel(engine::RequestId id) override { cancelled_.push_back(id); }
-  void OnShortage(std::function<bool()> release_unused) override {
-    release_unused = std::move(release_unused);
-  }
+  void OnShortage(std::function<bool()> release) override { release_unused = std::move(release); }
   bool idle() const override { return running_.empty(); }
   Status Step() override {
     clock_.AdvanceBy(kNsPerSecond);

@@ -44,7 +44,7 @@ void EnsembleLoop::Begin(const std::shared_ptr<Active>& active) {
     const MutexLock lock(mu_);
     --count_;
   };
-  ensemble_.ApiRequest(active->job.question, on_answer, active->job.on_piece);
+  ensemble_.Ask(active->job.question, on_answer, active->job.on_piece);
 }
 
 void EnsembleLoop::Stop(int64_t grace_ns) {

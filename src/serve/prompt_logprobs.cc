@@ -20,7 +20,7 @@ PromptLogprobs::PromptLogprobs(const text::Tokenizer& tokenizer, std::vector<int
                kernels::IsaFromEnvironment().value()) {
   CHECK(!tokens_.empty());
   const int32_t first = tokens_.front();
-  tokens_.push_back(
+  rated_.push_back(
       {{first, is_added ? std::string() : TextOf(first), std::numeric_limits<float>::quiet_NaN()}});
 }
 
@@ -40,12 +40,12 @@ void PromptLogprobs::Add(std::span<const float> logits) {
   respond::ResponseToken token{{choice->id, TextOf(choice->id), choice->logprob}};
   for (const engine::TokenLogprob& top : choice->top)
     token.top.push_back({top.id, TextOf(top.id), top.logprob});
-  tokens_.push_back(std::move(token));
+  rated_.push_back(std::move(token));
 }
 
 Result<std::vector<respond::ResponseToken>> PromptLogprobs::Take() {
   TRY(status_);
-  return std::move(tokens_);
+  return std::move(rated_);
 }
 
 }  // namespace aster::serve

@@ -37,7 +37,7 @@ class PromptLogprobs {
   std::vector<int32_t> tokens_;
   engine::Sampler sampler_;
   size_t next_ = 1;  // of tokens_: predicted by the next logits
-  std::vector<respond::ResponseToken> tokens_;
+  std::vector<respond::ResponseToken> rated_;
   Status status_;
 };
 

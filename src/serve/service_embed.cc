@@ -105,32 +105,32 @@ void Service::Embed(const HttpRequest& request, const std::shared_ptr<ReplyStrea
         kind, body, {.vocab_size = model->defaults.vocab_size, .width = model->facts.embedding},
         problem);
   }
-  PrefillRequest api_request;
-  if (!problem.any()) api_request.prompts = TokensOf(context, state->api_request, problem);
-  api_request.timeout_ns = TimeoutOf(request, problem);
+  PrefillRequest prefill;
+  if (!problem.any()) prefill.prompts = TokensOf(context, state->api_request, problem);
+  prefill.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
   state->embeddings.model = FrameFor(body, *model, "", stream).model;
-  if (api_request.prompts.empty())
+  if (prefill.prompts.empty())
     return SendJson(request, *stream, 200, EmbeddingsJson(state->api_request, state->embeddings));
 
   // Pools the rows of each prompt as they come; the reply is sent when all are done.
-  state->poolers.assign(api_request.prompts.size(), engine::Pooler(*context.pooling));
-  for (const auto& prompt : api_request.prompts) state->embeddings.prompt_tokens += prompt.size();
-  api_request.rows = state->poolers.front().rows();
-  api_request.on_row = [state](size_t text, std::span<const float> row) {
+  state->poolers.assign(prefill.prompts.size(), engine::Pooler(*context.pooling));
+  for (const auto& prompt : prefill.prompts) state->embeddings.prompt_tokens += prompt.size();
+  prefill.rows = state->poolers.front().rows();
+  prefill.on_row = [state](size_t text, std::span<const float> row) {
     state->poolers[text].Add(row);
   };
-  api_request.on_done = [this, state, stream, path = request.path] {
+  prefill.on_done = [this, state, stream, path = request.path] {
     const Status finished = FinishVectors(*state, clock_.NowNs());
     if (!finished.ok()) return RefuseAt(path, *stream, ProblemOf(finished.error()));
     SendJsonAt(path, *stream, EmbeddingsJson(state->api_request, state->embeddings));
   };
-  api_request.on_failed = [this, stream, path = request.path](const Problem& why) {
+  prefill.on_failed = [this, stream, path = request.path](const Problem& why) {
     RefuseAt(path, *stream, why);
   };
-  api_request.field = state->api_request.field;
-  api_request.client = ClientOf(request, state->api_request.user);
-  std::make_shared<PromptPrefill>(context, std::move(api_request), stream)->Start();
+  prefill.field = state->api_request.field;
+  prefill.client = ClientOf(request, state->api_request.user);
+  std::make_shared<PromptPrefill>(context, std::move(prefill), stream)->Start();
 }
 
 }  // namespace aster::serve

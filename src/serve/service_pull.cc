@@ -35,7 +35,7 @@ class PullReply {
 
   bool is_gone() const { return stream_->is_gone(); }
 
-  void WritePiece(const std::string& status) { Write({{"status", status}}); }
+  void WriteStatus(const std::string& status) { Write({{"status", status}}); }
 
   void Show(const ModelPulls::Progress& progress) {
     const int64_t now_ns = clock_.NowNs();
@@ -52,7 +52,7 @@ class PullReply {
   }
 
   void Succeed(const std::string& advice) {
-    if (is_streamed_) WritePiece(advice);
+    if (is_streamed_) WriteStatus(advice);
     const ordered_json end = {{"status", "success"}};
     if (!is_streamed_) {
       ordered_json whole = end;
@@ -108,11 +108,11 @@ void Service::OllamaPull(const HttpRequest& request, const std::shared_ptr<Reply
     requests_.Count(request.path, 200);
     return reply->Succeed(model.context.name + " is served here already");
   }
-  reply->WritePiece("pulling manifest");
+  reply->WriteStatus("pulling manifest");
   options_.pulls->Pull(
       *name,
       {.on_progress = [reply](const ModelPulls::Progress& progress) { reply->Show(progress); },
-       .on_note = [reply](const std::string& sentence) { reply->WritePiece(sentence); },
+       .on_note = [reply](const std::string& sentence) { reply->WriteStatus(sentence); },
        .on_end =
            [this, reply, path = request.path, id = stream->request_id()](const auto& advice) {
              if (!advice.ok()) {

@@ -178,34 +178,34 @@ void Service::Rerank(const HttpRequest& request, const std::shared_ptr<ReplyStre
   auto state = std::make_shared<RerankState>();
   state->api_request = ReadRerankRequest(body, problem);
   state->head = *context.rank_head;
-  PrefillRequest api_request;
-  if (!problem.any()) api_request.prompts = RerankPrompts(context, *state).Make(problem);
-  api_request.timeout_ns = TimeoutOf(request, problem);
+  PrefillRequest prefill;
+  if (!problem.any()) prefill.prompts = RerankPrompts(context, *state).Make(problem);
+  prefill.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
   const ReplyFrame frame = FrameFor(body, *model, "rerank-", stream);
   state->ranks.id = frame.id;
   state->ranks.model = frame.model;
   state->ranks.method = state->head == nullptr ? "embedding_cosine" : "rank_head";
-  for (const auto& prompt : api_request.prompts) state->ranks.prompt_tokens += prompt.size();
+  for (const auto& prompt : prefill.prompts) state->ranks.prompt_tokens += prompt.size();
 
   // Computes their rows; when all have come, makes the scores.
-  state->poolers.assign(api_request.prompts.size(), engine::Pooler(*context.pooling));
-  api_request.rows = state->poolers.front().rows();
-  api_request.on_row = [state](size_t text, std::span<const float> row) {
+  state->poolers.assign(prefill.prompts.size(), engine::Pooler(*context.pooling));
+  prefill.rows = state->poolers.front().rows();
+  prefill.on_row = [state](size_t text, std::span<const float> row) {
     state->poolers[text].Add(row);
   };
-  api_request.on_done = [this, state, stream, path = request.path] {
+  prefill.on_done = [this, state, stream, path = request.path] {
     auto scores = ScoresOf(*state);
     if (!scores.ok()) return RefuseAt(path, *stream, ProblemOf(scores.error()));
     state->ranks.scores = *std::move(scores);
     SendJsonAt(path, *stream, RanksJson(state->api_request, state->ranks));
   };
-  api_request.on_failed = [this, stream, path = request.path](const Problem& why) {
+  prefill.on_failed = [this, stream, path = request.path](const Problem& why) {
     RefuseAt(path, *stream, why);
   };
-  api_request.field = state->api_request.field;
-  api_request.client = ClientOf(request, state->api_request.user);
-  std::make_shared<PromptPrefill>(context, std::move(api_request), stream)->Start();
+  prefill.field = state->api_request.field;
+  prefill.client = ClientOf(request, state->api_request.user);
+  std::make_shared<PromptPrefill>(context, std::move(prefill), stream)->Start();
 }
 
 }  // namespace aster::serve

@@ -206,7 +206,7 @@ class LargeCluster {
 
   void Take(MembershipState& state, const NodeId& from, const MemberTalk& talk) {
     EXPECT_TRUE(state.Merge(talk.members, now_ns_).ok());
-    state.Heard(from);
+    state.Reached(from);
     state.TakeDoubts(talk.members, now_ns_);
   }
 
