@@ -37,8 +37,9 @@ def answer(program, options):
     """Tokens a second in decode, seconds in all, and seconds of processors."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    done = subprocess.run([program, "run", options.model, "-p", "Tell me a story.", "-n", str(options.gen), "--temp", "0",
-                           "--ignore-eos", "--json"], capture_output=True, text=True)
+    command = [program, "run", options.model, "-p", "Tell me a story.", "-n", options.gen, "--temp", 0, "--ignore-eos",
+               "--json"]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     took = time.monotonic() - begun
     if done.returncode != 0:
         sys.exit(done.stderr.strip())

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels/pack.h"
 #include "vulkan/check/check_test_support.h"
 #include "vulkan/kernels/product_push.h"
@@ -138,6 +141,9 @@ TEST_P(ProductTest, ExpertsInGroupsHaveTheReferencesBits) {
 // The instruction for dot products, if the device has it, fast or not.
 TEST_P(ProductTest, DotProductsByInstruction) {
   if (!device().traits().dot_products) GTEST_SKIP() << "the device has none";
+  constexpr WeightType kOfEachKind[] = {WeightType::kQ8_0, WeightType::kQ4_K, WeightType::kLevels};
+  if (!IsThorough() && std::ranges::find(kOfEachKind, GetParam()) == std::end(kOfEachKind))
+    GTEST_SKIP() << "one type of each kind is tested; all with ASTER_THOROUGH=1";
   Arithmetic arithmetic = kernels().arithmetic();
   arithmetic.dot_products = true;
   Open(arithmetic);

@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "vulkan/check/mutations_test_support.h"
 #include "vulkan/check/self_check.h"
@@ -16,6 +18,12 @@
 #include "vulkan/driver/shaders.h"
 
 namespace aster::vulkan {
+
+// Whether to test what a software driver compiles for long, and what other tests have in part.
+inline bool IsThorough() {
+  const char* const wanted = std::getenv("ASTER_THOROUGH");
+  return wanted != nullptr && std::string_view(wanted) == "1";
+}
 
 // The test device and its kernels for all tests of the process, as compiling shaders is most of the
 // tests' time. A test that loses its device opens one of its own.
