@@ -40,7 +40,7 @@ constexpr uint32_t kEarlyPause = 4;  // until the first of them
 constexpr double kFurtherRow = 0.3;
 // The assumed cost of one draft token if it is not known: that of a step.
 constexpr double kFirstLoss = 1;
-// Numbers of consecutive steps without drafts: enough to time one, and so many that the time
+// Numbers of consecutive steps without drafts: enough to time one, and long enough that the time
 // between two runs hardly matters.
 constexpr uint32_t kFewSteps = 4;
 constexpr uint32_t kFirstSteps = 16;

@@ -42,7 +42,7 @@ Status Outbox::Push(wire::Frame frame) {
 }
 
 Status Outbox::PushControl(wire::Message message) {
-  // Control frames are small; only a peer that does not read needs so many replies.
+  // Control frames are small: only the replies to a peer that does not read become this many.
   constexpr size_t kMostControl = 1024;
   wire::Frame frame = wire::Encode(std::move(message));
   MutexLock lock(queue_mu_);

@@ -155,7 +155,7 @@ struct RowIndex {
 // Gated delta nets: layers that keep a state for every head in place of keys and values, with a
 // short convolution before them (docs/delta-net.md).
 struct Recurrence {
-  uint32_t full_every = 0;  // every so many layers, the last one has attention; 0: all do
+  uint32_t full_every = 0;  // of this many layers, the last one has attention; 0: all do
   uint32_t key_heads = 0;
   uint32_t value_heads = 0;  // each with a state; several share a key
   uint32_t key_dim = 0;
@@ -202,7 +202,7 @@ struct Shape {
   uint32_t vocab_size = 0;
   float norm_epsilon = 1e-5f;
   uint32_t sliding_window = 0;   // positions a row sees, itself included; 0: all
-  uint32_t full_every = 0;       // the last of so many layers has no window; 0: all have it
+  uint32_t full_every = 0;       // of this many layers, the last one has no window; 0: all have it
   float attention_scale = 0.0f;  // of scores; 0: 1 / sqrt(head_dim)
   float attention_cap = 0.0f;    // soft cap of scores (Gemma 2); 0: none
   float logit_cap = 0.0f;        // soft cap of logits; 0: none
