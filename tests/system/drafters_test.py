@@ -125,8 +125,8 @@ class Drafters(ClusterCase):
                     lap.start_node("--draft-for", "nova=comet", "--join", desk.address)
                     self.assertEqual(server.await_drafts(before), {plain})
                     self.assertEqual(server.drafts("drafters"), 1)
-                    status = json.loads(server.open("/v1/status"))["models"][0]["remote_drafts"]
-                    self.assertEqual(status["proposed"], server.drafts("draft_tokens_total"))
+                    # The last drafts of an answer may come after it.
+                    wait_for(server.counts_agree, "the same count in the status and in the metrics")
                     lap.stop_node(how)
                     self.assertEqual(server.answer(), plain)
 
@@ -161,6 +161,10 @@ class Server:
 
     def drafts(self, name):
         return int(re.search(rf'^aster_remote_{name}\{{model="nova"\}} (\d+)$', self.open("/metrics"), re.MULTILINE)[1])
+
+    def counts_agree(self):
+        status = json.loads(self.open("/v1/status"))["models"][0]["remote_drafts"]
+        return status["proposed"] == self.drafts("draft_tokens_total")
 
     def await_drafts(self, before):
         """The answers until draft tokens of another machine have come."""
