@@ -196,6 +196,7 @@ class Verifier {
     if (slice) options.slice = slice;
     options.open_gpus = [&](const vulkan::KernelUse& use, compute::Context& host) -> Result<Gpus> {
       Gpus gpus = TRY(options_.model.open_gpus(use, host));
+      found_gpus_ = gpus.size();
       if (gpus.size() > most_gpus) gpus.resize(most_gpus);
       return gpus;
     };
@@ -269,6 +270,7 @@ class Verifier {
 
   // Layers divided between all GPUs, if there are several.
   Status TryGpus(uint32_t layer_count) {
+    if (found_gpus_ < 2) return Ok();
     const auto model = TRY(Load(MostGpuLayers(layer_count), SIZE_MAX));
     if (model->gpu_count() < 2) return Ok();
     const std::string name = fmt::format("on {} GPUs", model->gpu_count());
@@ -314,6 +316,7 @@ class Verifier {
   const Clock& clock_;
   const VerifySink& sink_;
   std::vector<VerifiedWay> ways_;
+  size_t found_gpus_ = 0;
 };
 
 }  // namespace

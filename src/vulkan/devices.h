@@ -24,7 +24,8 @@ struct DeviceInfo {
   uint64_t memory_bytes;
   uint64_t available_bytes;  // that can be allocated now
 
-  // Results of the self-check; false if it ended before.
+  bool checked = false;  // whether the self-check was run
+  // Its results; false if it ended before.
   bool native_fma = false;         // else it is made of integer operations
   bool flushes_denormals = false;  // by itself or by a mode; else the shaders do
   bool dot_products = false;       // of bytes, by a quick instruction
@@ -36,14 +37,10 @@ struct DeviceInfo {
   std::string why_not_used;  // empty for the one that is used
 };
 
-// Which devices to check. With a driver on the processor, which compiles all shaders, it takes
-// seconds.
-enum class DeviceChecks : uint8_t { kAll, kOfThoseThatMayBeUsed };
-
-// Every device, in the order of their numbers, with the choices that say which are used.
-// Unimplemented in a program without GPU support, NotFound on a machine without Vulkan.
-Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices,
-                                            DeviceChecks checks);
+// Every device, in the order of their numbers. Those that may be used by these choices are checked;
+// a driver that computes on the processor would take half a minute. Unimplemented in a program
+// without GPU support, NotFound on a machine without Vulkan.
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices);
 
 // Which devices of a list are used by these choices: writes `why_not_used` of those that have
 // passed their check, which is empty until then. Chosen unasked is the first that is no processor.

@@ -14,11 +14,11 @@ STORY = ("-p", "Tell me a story about a rabbit.", "-n", 40, "--temp", 0, "--igno
 
 
 def devices():
-    run = aster("devices", "--json", check=None, environment={"ASTER_GPU": "0"}, timeout=600)
+    """They are not checked here: one that fails its self-check fails the tests."""
+    run = aster("devices", "--json", check=None, environment={"ASTER_GPU": "off"})
     if run.returncode != 0:
         return [], run.stderr.decode().strip()
-    fit = [device for device in json.loads(run.stdout)["devices"] if not device["why_not_used"]]
-    return fit, "no driver lists a device that passes the self-check"
+    return json.loads(run.stdout)["devices"], "no driver lists a device"
 
 
 class Gpu(Case):
@@ -29,8 +29,8 @@ class Gpu(Case):
         self.home = {"XDG_DATA_HOME": str(self.folder / "data")}
 
     def test_every_way_has_the_same_bits(self):
-        rows = ("--kv-type", "q8", "--kv-window", 24, "--kv-sinks", 3)
-        report = json.loads(self.on_gpu("verify", self.tiny, "--tokens", 30, "--gpu-layers", "auto", *rows, "--json")
+        rows = ("--kv-type", "q8", "--kv-window", 8, "--kv-sinks", 3)
+        report = json.loads(self.on_gpu("verify", self.tiny, "--tokens", 14, "--gpu-layers", "auto", *rows, "--json")
                             .stdout)
         self.assertTrue(report["equal"], report)
         self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
@@ -58,7 +58,7 @@ class Gpu(Case):
 
     def test_a_session_moves_to_the_gpu_and_back(self):
         text = self.folder / "text"
-        text.write_text("the rain in spain falls mainly in the plain " * 40)
+        text.write_text("the rain in spain falls mainly in the plain " * 14)  # more than a page of rows
         ask = ("-p", "and then it", "--raw", *STORY[2:])
         sides = {"cpu": (), "gpu": ("--gpu-layers", "auto")}
         answers = set()

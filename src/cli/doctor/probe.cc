@@ -68,9 +68,7 @@ Result<Ends> ConnectToOurselves() {
 
 std::vector<GpuFact> ProbeGpus(std::string& no_gpus_because) {
   const auto choices = vulkan::GpuChoicesOfEnvironment();
-  const auto devices =
-      choices.ok() ? vulkan::ListDevices(*choices, vulkan::DeviceChecks::kOfThoseThatMayBeUsed)
-                   : choices.error();
+  const auto devices = choices.ok() ? vulkan::ListDevices(*choices) : choices.error();
   std::vector<GpuFact> gpus;
   if (!devices.ok()) {
     no_gpus_because = devices.error().message();

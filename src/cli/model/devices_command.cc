@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster devices: the GPUs of this machine, the results of their self-checks, and why one is not
-// used.
+// aster devices: the GPUs of this machine, the self-checks of those that may be used, and why one
+// is not used.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +27,7 @@ nlohmann::json ToJson(const DeviceInfo& info) {
           {"unified_memory", info.unified},
           {"memory_bytes", info.memory_bytes},
           {"available_bytes", info.available_bytes},
+          {"checked", info.checked},
           {"native_fma", info.native_fma},
           {"flushes_denormals", info.flushes_denormals},
           {"dot_products", info.dot_products},
@@ -44,23 +45,26 @@ std::string Matrices(const DeviceInfo& info) {
   return info.why_no_matrices.empty() ? "yes, used" : "yes, not used: " + info.why_no_matrices;
 }
 
-void Print(const DeviceInfo& info, Console& console) {
-  console.Print("{}  {} ({})\n", info.index, info.name, info.kind);
-  console.Print("   driver        {}\n", info.driver);
-  console.Print("   memory        {}{}, {} available\n", FormatBytes(info.memory_bytes),
-                info.unified ? " shared with the host" : "", FormatBytes(info.available_bytes));
+void PrintCheck(const DeviceInfo& info, Console& console) {
   console.Print("   arithmetic    fma {}, denormals flushed by the {}\n",
                 info.native_fma ? "native" : "emulated",
                 info.flushes_denormals ? "device" : "shaders");
   console.Print("   instructions  dot products {}, 16-bit floats {}, matrices {}\n",
                 YesOrNo(info.dot_products), YesOrNo(info.halves), Matrices(info));
+}
+
+void Print(const DeviceInfo& info, Console& console) {
+  console.Print("{}  {} ({})\n", info.index, info.name, info.kind);
+  console.Print("   driver        {}\n", info.driver);
+  console.Print("   memory        {}{}, {} available\n", FormatBytes(info.memory_bytes),
+                info.unified ? " shared with the host" : "", FormatBytes(info.available_bytes));
+  if (info.checked) PrintCheck(info, console);
   console.Print("   used          {}\n",
                 info.why_not_used.empty() ? "yes" : "no: " + info.why_not_used);
 }
 
 Result<ExitStatus> ListDevices(bool json, Console& console) {
-  const auto devices =
-      TRY(vulkan::ListDevices(TRY(vulkan::GpuChoicesOfEnvironment()), vulkan::DeviceChecks::kAll));
+  const auto devices = TRY(vulkan::ListDevices(TRY(vulkan::GpuChoicesOfEnvironment())));
   if (json) {
     auto list = nlohmann::json::array();
     for (const DeviceInfo& info : devices) list.push_back(ToJson(info));

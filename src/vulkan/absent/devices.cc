@@ -7,8 +7,6 @@
 
 namespace aster::vulkan {
 
-Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice>, DeviceChecks) {
-  return NoSupport();
-}
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice>) { return NoSupport(); }
 
 }  // namespace aster::vulkan

@@ -63,15 +63,15 @@ bool MayBeUsed(DeviceInfo info, std::span<const GpuChoice> choices) {
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices,
-                                            DeviceChecks checks) {
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices) {
   const auto instance = TRY(Instance::Create(TRY(Library::Open())));
   std::vector<DeviceInfo> devices;
   for (const VkPhysicalDevice physical : TRY(instance->PhysicalDevices())) {
     const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
     DeviceInfo info = InfoOf(traits, static_cast<uint32_t>(devices.size()));
     info.available_bytes = AvailableBytes(instance->functions(), physical, traits);
-    if (checks == DeviceChecks::kAll || MayBeUsed(info, choices)) {
+    info.checked = MayBeUsed(info, choices);
+    if (info.checked) {
       const Status status = CheckDevice(instance, physical, info);
       if (!status.ok()) info.why_not_used = status.error().message();
     }
