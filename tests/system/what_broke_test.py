@@ -149,7 +149,8 @@ class WhatBroke(ClusterCase):
         [left_out] = report["left_out"]
         self.assertEqual(left_out["name"], "lap")
         self.assertRegex(left_out["why"], "failed: node lap .*no file here is the model")
-        self.assertEqual({hop["node"] for hop in report["hops"]}, {"desk", "shed"})
+        # One behind the other, or as a group ("desk+shed"), whichever seemed faster.
+        self.assertEqual({name for hop in report["hops"] for name in hop["node"].split("+")}, {"desk", "shed"})
         # A bench reports it, too, and why reachable nodes are not used.
         desk.stop_node()
         desk.start_node(self.tiny, listen=desk.address)
