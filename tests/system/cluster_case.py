@@ -104,11 +104,13 @@ class ClusterCase(Case):
             time.sleep(0.2)
 
     def await_answer(self, machine, name):
+        """What the node says of itself. On a busy machine, an answer may take longer than `cluster status` waits."""
         until = time.monotonic() + DEADLINE_S
         while True:
             nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
-            if any(node["name"] == name and node["answered"] for node in nodes):
-                return
+            for node in nodes:
+                if node["name"] == name and node["answered"]:
+                    return node
             self.assertLess(time.monotonic(), until, nodes)
             time.sleep(0.2)
 

@@ -46,9 +46,8 @@ class Clusters(ClusterCase):
         self.addCleanup(chat.stop)
         chat.until(READY)
         self.assertNotIn("error", chat.ask("hello"))
-        nodes = json.loads(lap.aster("cluster", "status", "--json"))["nodes"]
-        slices = {node["name"]: [(each["model"], each["layer_begin"], each["layer_end"]) for each in node["slices"]]
-                  for node in nodes}
+        slices = {name: [(each["model"], each["layer_begin"], each["layer_end"])
+                         for each in self.await_answer(lap, name)["slices"]] for name in ("desk", "lap")}
         self.assertEqual(slices, {"desk": [("tiny", 0, 2)], "lap": [("tiny", 2, 4)]})
 
     def test_a_front_end_needs_no_file(self):
@@ -307,7 +306,7 @@ class Clusters(ClusterCase):
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(self.tiny, "--advertise", "127.0.0.2", listen=f"127.0.0.1:{place}")
         # A node counts as restarted for this long.
-        wait_for(lambda: json.loads(desk.aster("cluster", "status", "--json"))["nodes"][0]["uptime_ms"] > 20_000,
+        wait_for(lambda: self.await_answer(desk, "desk")["uptime_ms"] > 20_000,
                  "a node that is up for a while")
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
         run = desk.start("run", *options, "--cluster")

@@ -33,9 +33,8 @@ class Ensembles(ClusterCase):
         told = report["ensemble"]
         return report["ids"], told["author"], told["candidates"], told.get("spans")
 
-    def slices(self, machine):
-        nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
-        return {node["name"]: {each["model"] for each in node["slices"]} for node in nodes if node["answered"]}
+    def models(self, machine, name):
+        return {each["model"] for each in self.await_answer(machine, name)["slices"]}
 
     def test_each_member_has_its_node(self):
         desk, _ = self.two(NOVA, PULSAR)
@@ -131,10 +130,10 @@ class Ensembles(ClusterCase):
         ask = self.server(desk, f"{NOVA}@desk,{PULSAR}@lap")
         whole, told = ask("both")
         self.assertEqual(told["author"], "pulsar")
-        self.assertEqual(self.slices(desk), {"desk": {"nova"}, "lap": {"pulsar"}})
+        self.assertEqual([self.models(desk, name) for name in ("desk", "lap")], [{"nova"}, {"pulsar"}])
         lap.stop_node(signal.SIGKILL)
         self.assertEqual(ask("both")[0], whole)
-        self.assertEqual(self.slices(desk)["desk"], {"nova", "pulsar"})
+        self.assertEqual(self.models(desk, "desk"), {"nova", "pulsar"})
 
     def expect_answers_to_continue(self, lose, bring_back):
         """A server answers without a machine until that is back."""

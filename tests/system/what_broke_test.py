@@ -69,7 +69,7 @@ class WhatBroke(ClusterCase):
                 return run.returncode == OK
 
             wait_for(has_joined, "a machine that joins")
-            self.assertTrue(json.loads(lap.aster("cluster", "status", "--json"))["nodes"][0]["answered"])
+            self.await_answer(lap, "desk")
         self.assertEqual(desk.stop_node()[0], 0)
 
     def test_what_broke_1_tls_1_2_is_accepted(self):
@@ -112,7 +112,7 @@ class WhatBroke(ClusterCase):
                     while time.monotonic() < until_s:
                         protected.sendall(more)
             self.assertNotIsInstance(ended.exception, TimeoutError)
-        self.assertTrue(json.loads(desk.aster("cluster", "status", "--json"))["nodes"][0]["answered"])
+        self.await_answer(desk, "desk")
         self.assertLessEqual(peak_of(desk.node.pid), most_bytes)
 
     def test_what_broke_2_a_node_that_cannot_load_makes_automatic_plans_fail(self):
@@ -198,7 +198,7 @@ class WhatBroke(ClusterCase):
         with self.small_group(limit_bytes):
             desk = self.founder(self.tiny)
         self.addCleanup(desk.stop_node, signal.SIGKILL)
-        [node] = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
+        node = self.await_answer(desk, "desk")
         self.assertEqual(node["memory_total_bytes"], limit_bytes)
         self.assertLess(node["memory_bytes"], limit_bytes)
         self.assertGreater(node["memory_bytes_per_s"], 0)
