@@ -15,6 +15,7 @@
 #include "engine/sampler.h"
 #include "engine/scheduler.h"
 #include "gguf/model_files.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 #include "model/synth/synth.h"
 

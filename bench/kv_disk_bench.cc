@@ -29,6 +29,7 @@
 #include "engine/scheduler.h"
 #include "kv/transfer.h"
 #include "model/memory/memory.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 #include "model/synth/synth.h"
 

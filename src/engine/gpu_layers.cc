@@ -11,6 +11,7 @@
 
 #include "model/files/support.h"
 #include "model/parts/group_part.h"
+#include "model/shape/tensors.h"
 
 namespace aster::engine {
 namespace {

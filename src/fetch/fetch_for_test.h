@@ -21,6 +21,7 @@
 #include "gguf/writer.h"
 #include "model/files/support.h"
 #include "model/forward/runner_for_test.h"
+#include "model/shape/tensors.h"
 
 namespace aster::fetch {
 

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "fetch/manifest.h"
 #include "model/files/support.h"
+#include "model/shape/tensors.h"
 
 namespace aster::fetch {
 namespace {

@@ -22,6 +22,7 @@
 #include "model/parts/group_part.h"
 #include "model/parts/part_bytes.h"
 #include "model/shape/shape.h"
+#include "model/shape/tensors.h"
 
 namespace aster::plan {
 namespace {
@@ -46,11 +47,6 @@ ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& s
   // A token reads only the experts that it uses.
   const double share = is_of_experts ? ShareOfExperts(shape) : 1;
   return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};
-}
-
-// Whether a slice, with the head or without, has the tensor packed as its head.
-bool IsTiedHead(const model::Shape& shape, const model::TensorSpec& spec, bool head) {
-  return head && shape.tied_head && spec.name == "token_embd.weight";
 }
 
 // Two operations for each weight that a token uses.
@@ -101,7 +97,7 @@ struct Division {
 void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelLoad& load,
                 Division& division) {
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
-    const bool is_head = spec.part == model::Part::kHead || IsTiedHead(shape, spec, /*head=*/true);
+    const bool is_head = spec.part == model::Part::kHead || model::IsTiedHead(shape, spec);
     const ModelLoad::Layer tensor = TensorLoad(files, shape, spec, is_head);
     if (spec.part == model::Part::kEmbedding)
       load.embedding_bytes += TensorLoad(files, shape, spec, /*is_head=*/false).bytes;
@@ -222,7 +218,7 @@ GroupMemory MemoryOf(const gguf::ModelFiles& files, const model::Shape& shape,
         for (const bool head : {false, true}) {
           const model::Slice slice{.embedding = embedding, .head = head};
           if (slice.Needs(shape, spec))
-            form->ends[embedding][head] += own(IsTiedHead(shape, spec, head));
+            form->ends[embedding][head] += own(head && model::IsTiedHead(shape, spec));
         }
       }
     }

@@ -16,6 +16,7 @@
 #include "model/files/support.h"
 #include "model/forward/runner_for_test.h"
 #include "model/memory/weight_sizes.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 #include "plan/model_for_test.h"
 #include "plan/planner.h"

@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "model/files/support.h"
 #include "model/memory/weight_sizes.h"
+#include "model/shape/tensors.h"
 #include "plan/plan.h"
 
 namespace aster::stage {

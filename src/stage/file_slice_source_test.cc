@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "stage/file_slice_source.h"
+#include "model/shape/tensors.h"
 
 #include <gtest/gtest.h>
 

@@ -19,6 +19,7 @@
 #include "gguf/model_files.h"
 #include "model/files/description.h"
 #include "model/files/support.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 #include "model/synth/synth.h"
 #include "quant/recipe.h"

@@ -10,6 +10,7 @@
 #include "gguf/metadata_builder.h"
 #include "model/shape/shape.h"
 #include "model/shape/shape_keys.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

@@ -12,6 +12,7 @@
 #include "model/files/support.h"
 #include "model/forward/runner_for_test.h"
 #include "model/shape/shape_for_test.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 
 namespace aster::model {

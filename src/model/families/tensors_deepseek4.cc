@@ -5,6 +5,7 @@
 
 #include "model/families/shape_deepseek4.h"
 #include "model/families/shape_deepseek41.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 namespace {

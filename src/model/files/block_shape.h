@@ -14,6 +14,7 @@
 #include "gguf/metadata_builder.h"
 #include "gguf/model_files.h"
 #include "model/shape/shape.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

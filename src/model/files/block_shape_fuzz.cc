@@ -13,6 +13,7 @@
 #include "model/drafters/block_drafter.h"
 #include "model/files/support.h"
 #include "model/shape/shape_for_test.h"
+#include "model/shape/tensors.h"
 
 namespace {
 

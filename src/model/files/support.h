@@ -13,6 +13,7 @@
 #include "gguf/model_files.h"
 #include "model/parts/slice.h"
 #include "model/shape/shape.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

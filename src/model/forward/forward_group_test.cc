@@ -19,6 +19,7 @@
 #include "model/drafters/mtp_block.h"
 #include "model/forward/group_for_test.h"
 #include "model/memory/weight_sizes.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 namespace {

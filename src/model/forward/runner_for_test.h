@@ -18,6 +18,7 @@
 #include "kv/pool.h"
 #include "model/families/shape_deepseek41.h"
 #include "model/forward/forward.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 #include "model/synth/synth.h"
 

@@ -106,7 +106,7 @@ Result<WeightSizes> SizesOf(Place place, const Shape& shape, const TypeOfTensor&
         sizes.head += TRY(bytes(/*is_head=*/true));
         break;
     }
-    if (shape.tied_head && spec.name == "token_embd.weight") {
+    if (IsTiedHead(shape, spec)) {
       sizes.head += TRY(bytes(/*is_head=*/true));
       sizes.tied = TRY(bytes(/*is_head=*/false));
     }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 
 namespace aster::model {

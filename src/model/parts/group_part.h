@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

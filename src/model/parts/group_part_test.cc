@@ -12,6 +12,7 @@
 
 #include "model/forward/runner_for_test.h"
 #include "model/memory/memory.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 
 namespace aster::model {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "model/parts/group_part.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

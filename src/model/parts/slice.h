@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "model/parts/group_part.h"
 #include "model/shape/shape.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

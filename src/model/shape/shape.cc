@@ -50,6 +50,10 @@ constexpr std::array<ArchEntry, 21> kArchs = {
      {Arch::kGlmDsa, "glm-dsa"},       {Arch::kDeepSeek4, "deepseek4"},
      {Arch::kDeepSeek41, "deepseek41"}}};
 
+// The window of an MTP block if the model's own layers see all: its input rows already contain what
+// is farther back.
+constexpr uint32_t kMtpWindow = 512;
+
 // Keys that change the arithmetic of other architectures. A model of a known architecture with such
 // a key would give plausible nonsense without it.
 constexpr std::array<std::string_view, 9> kForeignKeys = {"logit_scale",
@@ -379,9 +383,32 @@ double QueryFactorAt(const Shape& shape, int64_t position) {
   return 1.0 + double{shape.temperature} * kernels::Log(static_cast<double>(1 + times));
 }
 
-std::string_view RopeFactorsOf(const Shape& shape) {
-  if (shape.arch == Arch::kPhi3) return PhiFactorsOf(shape);
-  return "rope_freqs.weight";
+bool CanDraftWithMtp(const Shape& shape) {
+  return shape.arch == Arch::kDeepSeek4 || shape.is_recurrent() || shape.is_glm() ||
+         shape.is_mla() || shape.is_mimo2();
+}
+
+Shape ShapeOfMtp(const Shape& shape) {
+  Shape next = shape;
+  next.layer_count = 1;
+  next.mtp_layers = 0;
+  if (shape.is_latent()) {
+    next.latent.ratios = {0};
+    next.experts.hash_layers = 0;
+    return next;
+  }
+  // MiMo 2's block is like a layer with a window, but without experts.
+  if (shape.is_mimo2()) {
+    next.kinds.first_sees_all = false;
+    next.experts.dense_layers = 1;
+    return next;
+  }
+  next.sliding_window = kMtpWindow;
+  next.experts.dense_layers = 0;
+  // An index would choose more rows than the window has.
+  next.index = {};
+  if (shape.is_recurrent()) next.recurrence.full_every = 1;
+  return next;
 }
 
 float TrainedRootOf(uint32_t width) {

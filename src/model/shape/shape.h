@@ -318,9 +318,6 @@ float AttentionScaleOf(const Shape& shape);
 // A further factor of the query at a position.
 double QueryFactorAt(const Shape& shape, int64_t position);
 
-// The name of the tensor of frequency factors.
-std::string_view RopeFactorsOf(const Shape& shape);
-
 // The square root of a width, in the type that Gemma was trained in.
 float TrainedRootOf(uint32_t width);
 
@@ -336,43 +333,10 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata);
 // than there are…).
 Status CheckShape(const Shape& shape);
 
-// The tensors of a model: the part of the model that each belongs to.
-enum class Part : uint8_t { kEmbedding, kLayer, kHead };
-
-struct TensorSpec {
-  std::string name;
-  std::vector<uint64_t> dims;  // fastest first, as files list them
-  Part part = Part::kLayer;
-  int32_t layer = -1;      // for Part::kLayer
-  bool is_matrix = false;  // multiplied with, so worth quantising; else a norm, a bias or a table
-  bool is_fine = false;    // a matrix that chooses or mixes: 16 bits at least
-  bool is_table = false;   // of 32-bit integers
-  // Stays in its file: rows are read when tokens need them, and take no memory.
-  bool is_looked_up = false;
-  std::vector<std::string> aliases = {};  // other names in published files
-};
-
-// Whether the tensor belongs to the MTP block, which comes with the head.
-bool IsOfMtpBlock(const TensorSpec& spec);
-
 // Whether an MTP block of the architecture is computed.
 bool CanDraftWithMtp(const Shape& shape);
 
 // The MTP block, which drafts the token after the next, as a model of that one layer.
 Shape ShapeOfMtp(const Shape& shape);
-
-// The norm between the halves of a layer, which files name in two ways.
-std::string_view FeedForwardNormOf(const Shape& shape);
-
-// The embedding that tokens have for every layer, one after the other.
-inline constexpr std::string_view kLayerEmbedding = "per_layer_token_embd.weight";
-inline constexpr std::string_view kLayerProjection = "per_layer_model_proj.weight";
-inline constexpr std::string_view kLayerProjectionNorm = "per_layer_proj_norm.weight";
-
-// A layer's table for n-grams: its rows are read from the file when tokens need them.
-inline constexpr std::string_view kNgramTable = "engram_embd.weight";
-
-// Every tensor of a model of this shape, in the order of a forward pass.
-std::vector<TensorSpec> TensorsOf(const Shape& shape);
 
 }  // namespace aster::model

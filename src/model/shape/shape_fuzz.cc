@@ -14,6 +14,7 @@
 #include "model/layers/rope_spec.h"
 #include "model/memory/memory.h"
 #include "model/shape/shape.h"
+#include "model/shape/tensors.h"
 
 namespace {
 

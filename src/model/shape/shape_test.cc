@@ -11,6 +11,7 @@
 
 #include "model/memory/memory.h"
 #include "model/shape/shape_for_test.h"
+#include "model/shape/tensors.h"
 #include "model/synth/presets.h"
 
 namespace aster::model {

@@ -1,19 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
+#include "model/shape/tensors.h"
+
 #include <fmt/format.h>
 
 #include "model/families/shape_deepseek4.h"
 #include "model/families/shape_phi3.h"
-#include "model/shape/shape.h"
 #include "model/shape/shape_router.h"
 
 namespace aster::model {
 namespace {
-
-// The window of an MTP block if the model's own layers see all: its input rows already contain what
-// is farther back.
-constexpr uint32_t kMtpWindow = 512;
 
 // Collects the tensors of one layer, or of an MTP block, by their names in published files.
 class LayerSpecs {
@@ -286,41 +283,22 @@ void AddRopeFactors(const Shape& shape, std::vector<TensorSpec>& specs) {
 
 }  // namespace
 
+std::string_view RopeFactorsOf(const Shape& shape) {
+  if (shape.arch == Arch::kPhi3) return PhiFactorsOf(shape);
+  return "rope_freqs.weight";
+}
+
 std::string_view FeedForwardNormOf(const Shape& shape) {
   const bool is_behind = shape.is_gpt_oss() || shape.is_glm() || shape.is_recurrent();
   return is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
 }
 
-bool CanDraftWithMtp(const Shape& shape) {
-  return shape.arch == Arch::kDeepSeek4 || shape.is_recurrent() || shape.is_glm() ||
-         shape.is_mla() || shape.is_mimo2();
-}
-
-Shape ShapeOfMtp(const Shape& shape) {
-  Shape next = shape;
-  next.layer_count = 1;
-  next.mtp_layers = 0;
-  if (shape.is_latent()) {
-    next.latent.ratios = {0};
-    next.experts.hash_layers = 0;
-    return next;
-  }
-  // MiMo 2's block is like a layer with a window, but without experts.
-  if (shape.is_mimo2()) {
-    next.kinds.first_sees_all = false;
-    next.experts.dense_layers = 1;
-    return next;
-  }
-  next.sliding_window = kMtpWindow;
-  next.experts.dense_layers = 0;
-  // An index would choose more rows than the window has.
-  next.index = {};
-  if (shape.is_recurrent()) next.recurrence.full_every = 1;
-  return next;
-}
-
 bool IsOfMtpBlock(const TensorSpec& spec) {
   return spec.part == Part::kHead && !spec.name.starts_with("output");
+}
+
+bool IsTiedHead(const Shape& shape, const TensorSpec& spec) {
+  return shape.tied_head && spec.name == "token_embd.weight";
 }
 
 std::vector<TensorSpec> TensorsOf(const Shape& shape) {

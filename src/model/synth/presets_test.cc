@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "model/synth/presets.h"
+#include "model/shape/tensors.h"
 
 #include <gtest/gtest.h>
 

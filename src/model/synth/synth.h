@@ -15,6 +15,7 @@
 #include "gguf/types.h"
 #include "model/files/block_shape.h"
 #include "model/shape/shape.h"
+#include "model/shape/tensors.h"
 
 namespace aster::model {
 

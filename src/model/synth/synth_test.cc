@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "model/synth/synth.h"
+#include "model/shape/tensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ void TensorLoader::FindTensors(const Slice& slice) {
     // Embeddings stay in their file: rows are read when tokens need them.
     const bool is_packed = (spec.part != Part::kEmbedding && !spec.is_looked_up) ||
                            spec.name == RopeFactorsOf(shape_) ||
-                           (spec.name == "token_embd.weight" && slice.head && shape_.tied_head);
+                           (slice.head && IsTiedHead(shape_, spec));
     if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
     // Every layer loads its rows of the projection, and the norm of all.
     const uint64_t bytes = tensor->data.size() * (slice.layer_end - slice.layer_begin);

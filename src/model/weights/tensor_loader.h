@@ -17,6 +17,7 @@
 #include "compute/matrix.h"
 #include "gguf/model_files.h"
 #include "model/parts/group_part.h"
+#include "model/shape/tensors.h"
 #include "model/weights/weights.h"
 
 namespace aster::model {

@@ -11,6 +11,7 @@
 
 #include "model/files/support.h"
 #include "model/shape/shape_router.h"
+#include "model/shape/tensors.h"
 #include "model/weights/block_weights.h"
 #include "model/weights/tensor_loader.h"
 #include "model/weights/weight_rows.h"
