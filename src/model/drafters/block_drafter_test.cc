@@ -51,7 +51,13 @@ class Textbook {
  public:
   Textbook(const gguf::ModelFiles& model, const gguf::ModelFiles& drafter, const BlockShape& shape,
            const MemoryOptions& memory)
-      : model_(model), drafter_(drafter), shape_(shape), layers_(shape.layers), memory_(memory) {}
+      : model_(model),
+        drafter_(drafter),
+        model_weights_(model),
+        drafter_weights_(drafter),
+        shape_(shape),
+        layers_(shape.layers),
+        memory_(memory) {}
 
   // Logits of every draft token if `tokens` are drafted one after the other; and confidences.
   Rows Logits(const std::vector<float>& tapped, std::span<const int32_t> tokens,
@@ -66,8 +72,7 @@ class Textbook {
       Row state = rows[skipped + i];
       Row normed = state;
       reference::Normalise(normed, Of("output_norm.weight"), layers_.norm_epsilon);
-      Row logits =
-          reference::Multiply(reference::Weights(model_, HeadName()), normed, layers_.vocab_size);
+      Row logits = reference::Multiply(model_weights_[HeadName()], normed, layers_.vocab_size);
       if (shape_.pair_rank > 0) {
         const Row pair = RowOf(Of("markov_w1.weight"), tokens[i], shape_.pair_rank);
         reference::Add(logits,
@@ -83,9 +88,7 @@ class Textbook {
   }
 
  private:
-  std::vector<float> Of(const std::string& name) const {
-    return reference::Weights(drafter_, name);
-  }
+  const std::vector<float>& Of(const std::string& name) const { return drafter_weights_[name]; }
   std::string HeadName() const {
     return model_.FindTensor("output.weight") == nullptr ? "token_embd.weight" : "output.weight";
   }
@@ -107,7 +110,7 @@ class Textbook {
   }
 
   Rows Embedded(int32_t token) const {
-    const std::vector<float> table = reference::Weights(model_, "token_embd.weight");
+    const std::vector<float>& table = model_weights_["token_embd.weight"];
     Rows rows(shape_.block, RowOf(table, shape_.mask, layers_.embedding));
     rows[0] = RowOf(table, token, layers_.embedding);
     return rows;
@@ -117,7 +120,7 @@ class Textbook {
   Rows Dense(const Rows& context, Rows block) const {
     const size_t dim = layers_.head_dim, kv_width = layers_.kv_head_count * dim;
     for (uint32_t layer = 0; layer < layers_.layer_count; ++layer) {
-      const auto weights = [&](std::string_view name) {
+      const auto weights = [&](std::string_view name) -> const std::vector<float>& {
         return Of(fmt::format("blk.{}.{}.weight", layer, name));
       };
       Rows keys, values;
@@ -179,6 +182,8 @@ class Textbook {
 
   const gguf::ModelFiles& model_;
   const gguf::ModelFiles& drafter_;
+  reference::Weights model_weights_;
+  reference::Weights drafter_weights_;
   const BlockShape& shape_;
   const Shape& layers_;
   const MemoryOptions memory_;

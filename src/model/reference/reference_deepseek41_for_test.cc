@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <string>
 
@@ -93,7 +92,7 @@ struct Past {
 class Reference {
  public:
   Reference(const gguf::ModelFiles& files, const Shape& shape, const MemoryOptions& memory)
-      : files_(files),
+      : weights_(files),
         shape_(shape),
         memory_(memory),
         frequencies_(FrequenciesOf(shape.rope)),
@@ -126,11 +125,7 @@ class Reference {
   }
 
  private:
-  const std::vector<float>& Weights(const std::string& name) {
-    std::vector<float>& values = weights_[prefix_ + name];
-    if (values.empty()) values = reference::Weights(files_, prefix_ + name);
-    return values;
-  }
+  const std::vector<float>& Weights(const std::string& name) { return weights_[prefix_ + name]; }
 
   // The table's rows for the token and those before it; `which` counts layers with a table.
   Row TableRows(const Ngrams& ngrams, size_t which) {
@@ -415,12 +410,11 @@ class Reference {
     return out;
   }
 
-  const gguf::ModelFiles& files_;
+  reference::Weights weights_;
   const Shape& shape_;
   const MemoryOptions memory_;
   const Row frequencies_;
   const Row compressed_frequencies_;
-  std::map<std::string, std::vector<float>> weights_;
   std::string prefix_;
   uint32_t layer_ = 0;
   std::vector<int32_t> tokens_;  // up to this one

@@ -24,7 +24,6 @@ using reference::Normalise;
 using reference::Rotate;
 using reference::Row;
 using reference::Scale;
-using reference::Weights;
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
 
@@ -41,24 +40,26 @@ void AddPart(Row& x, const std::vector<float>& all, size_t first) {
 class Reference {
  public:
   Reference(const gguf::ModelFiles& files, const Shape& shape)
-      : files_(files), shape_(shape), keys_(shape.layer_count + 1), values_(shape.layer_count + 1) {
+      : weights_(files),
+        shape_(shape),
+        keys_(shape.layer_count + 1),
+        values_(shape.layer_count + 1) {
     const bool is_longer = shape.context_length > shape.rope.original_context;
     if (IsPhi())
-      factors_ =
-          Weights(files, fmt::format("rope_factors_{}.weight", is_longer ? "long" : "short"));
+      factors_ = weights_[fmt::format("rope_factors_{}.weight", is_longer ? "long" : "short")];
   }
 
   Row Logits(int32_t token, size_t position) {
-    const auto embedding = Weights(files_, "token_embd.weight");
+    const auto& embedding = weights_["token_embd.weight"];
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     Row x(first, first + shape_.embedding);
     // The square root of the tests' width needs no rounding: 16.
     if (IsGemma()) Scale(x, std::sqrt(static_cast<double>(shape_.embedding)));
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_)
       IsGemma() ? GemmaLayer(x, position) : PlainLayer(x, position);
-    Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
-    Row logits = Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
-                          shape_.vocab_size);
+    Normalise(x, weights_["output_norm.weight"], shape_.norm_epsilon);
+    Row logits =
+        Multiply(shape_.tied_head ? embedding : weights_["output.weight"], x, shape_.vocab_size);
     const double cap = shape_.logit_cap;
     for (double& logit : logits) logit = cap > 0 ? cap * std::tanh(logit / cap) : logit;
     return logits;
@@ -67,17 +68,17 @@ class Reference {
   // The MTP block's output for a token and the row of the token before it.
   Row Draft(int32_t token, Row behind, const std::string& norm, size_t position) {
     layer_ = shape_.layer_count;
-    const auto embedding = Weights(files_, "token_embd.weight");
+    const auto& embedding = weights_["token_embd.weight"];
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     Row joined = Normalised(Row(first, first + shape_.embedding), "nextn.enorm.weight");
-    Normalise(behind, Weights(files_, norm), shape_.norm_epsilon);
+    Normalise(behind, weights_[norm], shape_.norm_epsilon);
     Normalise(behind, Layer("nextn.hnorm.weight"), shape_.norm_epsilon);
     joined.insert(joined.end(), behind.begin(), behind.end());
     Row x = Multiply(Layer("nextn.eh_proj.weight"), joined, shape_.embedding);
     PlainLayer(x, position);
     const bool is_mimo = shape_.arch == Arch::kMimo2;
     x = Normalised(x, is_mimo ? "layer_output_norm.weight" : "nextn.shared_head_norm.weight");
-    return Multiply(Weights(files_, shape_.tied_head ? "token_embd.weight" : "output.weight"), x,
+    return Multiply(weights_[shape_.tied_head ? "token_embd.weight" : "output.weight"], x,
                     shape_.vocab_size);
   }
 
@@ -108,8 +109,8 @@ class Reference {
     Add(x, Normalised(fed, "post_ffw_norm.weight"));
   }
 
-  std::vector<float> Layer(std::string_view name) const {
-    return Weights(files_, fmt::format("blk.{}.{}", layer_, name));
+  const std::vector<float>& Layer(std::string_view name) const {
+    return weights_[fmt::format("blk.{}.{}", layer_, name)];
   }
 
   Row Normalised(Row x, std::string_view weight) const {
@@ -126,7 +127,7 @@ class Reference {
     }
     Row y = Multiply(Layer(name + ".weight"), x, heads * shape_.head_dim);
     if (shape_.qkv_bias()) {
-      const auto bias = Layer(name + ".bias");
+      const auto& bias = Layer(name + ".bias");
       for (size_t i = 0; i < y.size(); ++i) y[i] += double{bias[i]};
     }
     return y;
@@ -283,7 +284,7 @@ class Reference {
     const Projected made = Project(x);
     keys_[layer_].push_back(made.mixed);
     Row channels(made.mixed.size());
-    const auto taps = Layer("ssm_conv1d.weight");
+    const auto& taps = Layer("ssm_conv1d.weight");
     for (size_t i = 0; i < channels.size(); ++i) {
       for (size_t t = 0; t < of.taps && t < keys_[layer_].size(); ++t)
         channels[i] += double{taps[i * of.taps + of.taps - 1 - t]} *
@@ -291,7 +292,8 @@ class Reference {
       channels[i] = Silu(channels[i]);
     }
     values_[layer_].resize(of.value_heads, Row(size_t{of.key_dim} * of.value_dim));
-    const auto rates = Layer("ssm_a"), bias = Layer("ssm_dt.bias"), norm = Layer("ssm_norm.weight");
+    const auto &rates = Layer("ssm_a"), &bias = Layer("ssm_dt.bias"),
+               &norm = Layer("ssm_norm.weight");
     Row out;
     for (size_t head = 0; head < of.value_heads; ++head) {
       const size_t key_head = shape_.arch == Arch::kQwen3Next
@@ -392,8 +394,8 @@ class Reference {
     const size_t unrotated = shape_.mla.key_dim, width = shape_.mla.value_dim;
     const size_t rank = shape_.mla.row_rank, rope_dims = shape_.rope.dimensions;
     const bool is_joint = shape_.kinds.fused;
-    const auto key_matrix = Layer(is_joint ? "attn_kv_b.weight" : "attn_k_b.weight");
-    const auto value_matrix = is_joint ? key_matrix : Layer("attn_v_b.weight");
+    const auto& key_matrix = Layer(is_joint ? "attn_kv_b.weight" : "attn_k_b.weight");
+    const auto& value_matrix = is_joint ? key_matrix : Layer("attn_v_b.weight");
     const size_t keys_at = head * (unrotated + width) * rank;  // if both are in one tensor
     const size_t values_at = is_joint ? keys_at + unrotated * rank : head * width * rank;
     double size = 1.0;
@@ -557,7 +559,7 @@ class Reference {
     return out;
   }
 
-  const gguf::ModelFiles& files_;
+  reference::Weights weights_;
   const Shape& shape_;
   std::vector<float> factors_;  // [rope.dimensions / 2] or none
   uint32_t layer_ = 0;

@@ -23,28 +23,27 @@ using reference::Normalise;
 using reference::Rotate;
 using reference::Row;
 using reference::Scale;
-using reference::Weights;
 
 class Gemma4 {
  public:
   Gemma4(const gguf::ModelFiles& files, const Shape& shape)
-      : files_(files),
+      : weights_(files),
         shape_(shape),
-        factors_(Weights(files, "rope_freqs.weight")),
+        factors_(weights_["rope_freqs.weight"]),
         keys_(shape.layer_count),
         values_(shape.layer_count) {}
 
   Row Logits(int32_t token, size_t position) {
     token_ = token;
     position_ = position;
-    const auto embedding = Weights(files_, "token_embd.weight");
+    const auto& embedding = weights_["token_embd.weight"];
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     embedded_.assign(first, first + shape_.embedding);
     // The square root of the tests' width needs no rounding: 16.
     Scale(embedded_, std::sqrt(static_cast<double>(shape_.embedding)));
     Row x = embedded_;
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) AddLayer(x);
-    Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
+    Normalise(x, weights_["output_norm.weight"], shape_.norm_epsilon);
     Row logits = Multiply(embedding, x, shape_.vocab_size);
     const double cap = shape_.logit_cap;
     for (double& logit : logits) logit = cap * std::tanh(logit / cap);
@@ -55,8 +54,8 @@ class Gemma4 {
   bool SeesAll(uint32_t layer) const { return (layer + 1) % shape_.full_every == 0; }
   uint32_t FirstSharing() const { return shape_.layer_count - shape_.kinds.sharing; }
 
-  std::vector<float> Layer(std::string_view name) const {
-    return Weights(files_, fmt::format("blk.{}.{}", layer_, name));
+  const std::vector<float>& Layer(std::string_view name) const {
+    return weights_[fmt::format("blk.{}.{}", layer_, name)];
   }
   Row Normalised(Row x, std::string_view weight) const {
     Normalise(x, Layer(weight), shape_.norm_epsilon);
@@ -148,8 +147,8 @@ class Gemma4 {
     for (const size_t expert : order) sum += scores[expert];
     const Row in = Normalised(x, "pre_ffw_norm_2.weight");
     const size_t width = shape_.experts.feed_forward, size = width * shape_.embedding;
-    const auto both = Layer("ffn_gate_up_exps.weight"), down = Layer("ffn_down_exps.weight");
-    const auto scales = Layer("ffn_down_exps.scale");
+    const auto &both = Layer("ffn_gate_up_exps.weight"), &down = Layer("ffn_down_exps.weight");
+    const auto& scales = Layer("ffn_down_exps.scale");
     Row out(shape_.embedding);
     for (const size_t expert : order) {
       Row gate = Multiply(both, in, width, expert * 2 * size);
@@ -164,11 +163,11 @@ class Gemma4 {
 
   void AddInput(Row& x) const {
     const size_t width = shape_.kinds.input, all = width * shape_.layer_count;
-    Row input = Multiply(Weights(files_, "per_layer_model_proj.weight"), embedded_, width,
+    Row input = Multiply(weights_["per_layer_model_proj.weight"], embedded_, width,
                          layer_ * width * shape_.embedding);
     Scale(input, 1.0 / std::sqrt(static_cast<double>(shape_.embedding)));
-    Normalise(input, Weights(files_, "per_layer_proj_norm.weight"), shape_.norm_epsilon);
-    const auto embedding = Weights(files_, "per_layer_token_embd.weight");
+    Normalise(input, weights_["per_layer_proj_norm.weight"], shape_.norm_epsilon);
+    const auto& embedding = weights_["per_layer_token_embd.weight"];
     const size_t first = static_cast<size_t>(token_) * all + layer_ * width;
     for (size_t i = 0; i < width; ++i)
       input[i] += double{embedding[first + i]} * std::sqrt(static_cast<double>(width));
@@ -177,7 +176,7 @@ class Gemma4 {
     Add(x, Normalised(Multiply(Layer("proj.weight"), gate, shape_.embedding), "post_norm.weight"));
   }
 
-  const gguf::ModelFiles& files_;
+  reference::Weights weights_;
   const Shape& shape_;
   const std::vector<float> factors_;  // [rope.dimensions / 2]
   int32_t token_ = 0;
