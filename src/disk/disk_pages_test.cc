@@ -496,6 +496,8 @@ pid_t LiveInAnotherProcess(const std::string& folder, uint64_t size_bytes, uint6
 
 TEST_F(DiskPagesTest, AProcessThatIsKilledLeavesNoWrongPage) {
   const Layout layout = kv::MixedLayout();
+  // The child may be killed before it makes the folder.
+  ASSERT_TRUE(MakeDirectories(folder()).ok());
   size_t loaded = 0;
   for (uint64_t round = 0; round < 25; ++round) {
     const pid_t child = LiveInAnotherProcess(folder(), kPlenty, round, 1'000'000);
