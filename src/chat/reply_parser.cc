@@ -321,14 +321,12 @@ void ReplyParser::Finish(std::vector<ReplyEvent>& events) {
       Emit(text_kind(), held_);
       break;
     case State::kSection:
-      if (!any_call_ || !TrimLeft(raw_).empty()) Emit(Kind::kContent, raw_);
-      break;
     case State::kCall:
-      if (reader_->has_begun()) {
+      if (state_ == State::kCall && reader_->has_begun()) {
         EndCall();
-      } else {
+      } else if (!any_call_) {
         Emit(Kind::kContent, raw_);
-      }
+      }  // Behind a call, the beginning of another one or of the end of all.
       break;
   }
   held_.clear();

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Parses a model's reply as it comes: reasoning, text and tool calls. The events do not depend on
-// how the text is cut into pieces, and nothing is lost: text that only begins like markup is text.
-// Must not know tokens, nor the dialects of servers.
+// how the text is cut into pieces, and nothing is lost: text that only begins like markup is text,
+// except behind a call at the end of a reply that was cut off. Must not know tokens, nor the
+// dialects of servers.
 #pragma once
 
 #include <cstddef>

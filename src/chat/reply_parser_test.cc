@@ -226,6 +226,15 @@ TEST(ReplyParser, DeepSeek) {
   EXPECT_EQ(Parse(Family::kDeepSeek, begin + "function<｜tool▁sep｜>f\n```json\n{\"a\": 1}\n```" +
                                          end + "<｜tool▁calls▁end｜>"),
             "<<f {\"a\": 1}>>");
+  // A reply that is cut off behind a call.
+  for (const std::string_view mark :
+       {"<｜tool▁calls▁end｜>", "\n<｜tool▁call▁begin｜>f<｜tool▁sep｜>"}) {
+    for (size_t cut = 0; cut < mark.size(); ++cut) {
+      EXPECT_EQ(Parse(Family::kDeepSeek,
+                      begin + "f<｜tool▁sep｜>{}" + end + std::string(mark.substr(0, cut))),
+                "<<f {}>>");
+    }
+  }
 }
 
 // V3.2 has another name than V4 for the block of calls; each is text for the other.
