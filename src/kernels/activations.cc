@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/sanitized.h"
 #include "kernels/activation_layout.h"
 #include "kernels/matmul_choice.h"
 
@@ -46,8 +47,10 @@ void PrepareActivations(Isa isa, ActivationFormat format, const ActivationSource
   const ActivationLayout layout = ActivationLayoutOf(format, source.columns);
   const PrepareFunction prepare = MatmulTableFor(isa).prepare[static_cast<size_t>(format)];
   auto* bytes = static_cast<uint8_t*>(out);
+  CheckAccess(out, ActivationBytes(format, source.rows, source.columns));
   for (size_t row = row_begin; row < row_end; ++row) {
     const ActivationRow place = ActivationRowAt(layout, source.rows, row);
+    CheckAccess(source.data + row * source.row_stride, source.columns * sizeof(float));
     prepare(source.data + row * source.row_stride, source.columns,
             {bytes + place.pieces, bytes + place.words, place.group_rows});
   }

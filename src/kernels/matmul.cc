@@ -3,8 +3,12 @@
 
 #include "kernels/matmul.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/cpu.h"
+#include "base/sanitized.h"
+#include "kernels/activations.h"
 #include "kernels/matmul_choice.h"
 #include "kernels/pack.h"
 
@@ -47,12 +51,34 @@ const MatmulTable& MatmulTableFor(Isa isa) {
   }
 }
 
+namespace {
+
+// Everything that a kernel may read or write.
+void CheckAccesses(WeightType type, const MatmulJob& job, size_t panel_begin, size_t panel_end) {
+  if constexpr (!kSanitized) return;
+  const size_t panel_bytes = PanelBytes(type, job.columns);
+  CheckAccess(static_cast<const uint8_t*>(job.weights) + panel_begin * panel_bytes,
+              (panel_end - panel_begin) * panel_bytes);
+  CheckAccess(job.activations,
+              ActivationBytes(ActivationFormatFor(type), job.activation_rows, job.columns));
+  if (job.to_rows != nullptr) CheckAccess(job.to_rows, job.batch * sizeof(job.to_rows[0]));
+  const size_t begin = panel_begin * kPanelRows;
+  const size_t end = std::min(panel_end * kPanelRows, job.rows);
+  for (size_t i = 0; i < job.batch; ++i) {
+    const size_t row = job.to_rows == nullptr ? i : job.to_rows[i];
+    CheckAccess(job.out + row * job.out_stride + begin, (end - begin) * sizeof(float));
+  }
+}
+
+}  // namespace
+
 void Matmul(Isa isa, WeightType type, const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   CHECK(panel_begin <= panel_end && panel_end <= PanelCount(job.rows));
   CHECK(job.first_row + job.batch <= job.activation_rows);
   CHECK(job.columns % ColumnMultiple(type) == 0);
   CHECK(reinterpret_cast<uintptr_t>(job.weights) % kPackedAlignment == 0);
   if (panel_begin == panel_end || job.batch == 0) return;
+  CheckAccesses(type, job, panel_begin, panel_end);
   MatmulTableFor(isa).products[static_cast<size_t>(type)](job, panel_begin, panel_end);
 }
 

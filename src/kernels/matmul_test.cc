@@ -216,30 +216,65 @@ TEST_P(MatmulTest, RowsAreGatheredAndPlacedByIndexAndNothingElseIsWritten) {
 INSTANTIATE_TEST_SUITE_P(Types, MatmulTest, ::testing::ValuesIn(kAllTypes),
                          [](const auto& param) { return TypeName(param.param); });
 
-// With sanitizers, kernels of most instruction sets call functions of checked/ for each access.
-TEST(MatmulAccesses, WhatIsBehindTheEndIsFoundWithSanitizers) {
-  if (!kSanitized) GTEST_SKIP() << "nothing checks accesses in this build";
+// Tests find what a kernel accesses beyond a matrix or its outputs by the page behind these, and
+// everybody else with sanitizers what is too short for a call.
+TEST(MatmulAccesses, WhatIsBehindTheEndIsFound) {
   const FileMatrix matrix(TensorType::kQ8_0, kPanelRows, 64, TestValues::kPlain, 1);
   const PreparedRows rows(Isa::kRef, ActivationFormatFor(matrix.type),
                           TestRows(3, matrix.columns, TestValues::kPlain, 2), matrix.columns);
+  const AlignedBytes packed = matrix.Packed();
+  const AlignedBytes shorter(packed.size() - kPackedAlignment);
+  AlignedBytes out(3 * matrix.rows * sizeof(float), sizeof(float));
+  AlignedBytes fewer(out.size() - sizeof(float), sizeof(float));
+  for (const Isa isa : AvailableIsas()) {
+    const auto multiply = [&](const AlignedBytes& weights, AlignedBytes& to) {
+      Matmul(isa, matrix.type, JobOf(matrix, weights, rows, reinterpret_cast<float*>(to.data())), 0,
+             1);
+    };
+    multiply(packed, out);
+    EXPECT_DEATH(multiply(packed, fewer), "") << IsaName(isa);
+    EXPECT_DEATH(multiply(shorter, out), "") << IsaName(isa);
+  }
+}
+
+TEST(MatmulAccesses, WhatIsTooShortForACallIsFoundWithSanitizers) {
+  if (!kSanitized) GTEST_SKIP() << "nothing checks accesses in this build";
+  const FileMatrix matrix(TensorType::kQ8_0, kPanelRows, 64, TestValues::kPlain, 1);
+  const ActivationFormat format = ActivationFormatFor(matrix.type);
+  const std::vector<float> values = TestRows(3, matrix.columns, TestValues::kPlain, 2);
+  const PreparedRows rows(Isa::kRef, format, values, matrix.columns);
   const AlignedBytes packed = matrix.Packed();
   struct alignas(kPackedAlignment) Line {
     uint8_t bytes[kPackedAlignment];
   };
   const std::vector<Line> shorter(packed.size() / sizeof(Line) - 1);
+  std::vector<Line> less(rows.bytes.size() / sizeof(Line) - 1);
   std::vector<float> out(3 * matrix.rows), fewer(out.size() - 1);
-  for (const Isa isa : AvailableIsas()) {
-    const auto multiply = [&](const uint8_t* weights, std::vector<float>& to) {
-      MatmulJob job = JobOf(matrix, packed, rows, to.data());
-      job.weights = weights;
-      Matmul(isa, matrix.type, job, 0, 1);
-    };
-    multiply(packed.data(), out);
-    EXPECT_DEATH(multiply(packed.data(), fewer), "AddressSanitizer: heap-buffer-overflow")
-        << IsaName(isa);
-    EXPECT_DEATH(multiply(shorter.front().bytes, out), "AddressSanitizer: heap-buffer-overflow")
-        << IsaName(isa);
-  }
+  const MatmulJob job = JobOf(matrix, packed, rows, out.data());
+  const auto multiply = [&](const MatmulJob& wrong) {
+    Matmul(FastestIsa(), matrix.type, wrong, 0, 1);
+  };
+  constexpr const char* kFound = "AddressSanitizer: heap-buffer-overflow";
+  MatmulJob wrong = job;
+  wrong.weights = shorter.data();
+  EXPECT_DEATH(multiply(wrong), kFound);
+  wrong = job;
+  wrong.activations = less.data();
+  EXPECT_DEATH(multiply(wrong), kFound);
+  wrong = job;
+  wrong.out = fewer.data();
+  EXPECT_DEATH(multiply(wrong), kFound);
+  const std::vector<uint32_t> to_rows = {0, 1};
+  wrong = job;
+  wrong.to_rows = to_rows.data();
+  EXPECT_DEATH(multiply(wrong), kFound);
+  const auto prepare = [&](size_t count, void* to) {
+    PrepareActivations(FastestIsa(), format, {values.data(), matrix.columns, count, matrix.columns},
+                       0, count, to);
+  };
+  EXPECT_DEATH(prepare(3, less.data()), kFound);
+  AlignedBytes more(ActivationBytes(format, 4, matrix.columns));
+  EXPECT_DEATH(prepare(4, more.data()), kFound);
 }
 
 }  // namespace

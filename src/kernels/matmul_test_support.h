@@ -4,14 +4,19 @@
 // Matrices, activations and products for the tests of this folder and for its benchmark.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/float_mode.h"
 #include "base/sanitized.h"
 #include "kernels/activation_layout.h"
@@ -217,22 +222,44 @@ inline void FillWeights(TensorType type, TestNumbers& numbers, TestValues values
 
 // --- Whole matrices and rows.
 
-// Zeroed bytes at a multiple of `alignment`, plus `offset`.
+// Zeroed bytes at a multiple of `alignment`, plus `offset`. The page behind them cannot be
+// accessed, so that reading or writing beyond the end of its last `alignment` bytes is found in
+// every build.
 class AlignedBytes {
  public:
   explicit AlignedBytes(size_t size, size_t alignment = kPackedAlignment, size_t offset = 0)
-      : storage_(size + alignment + offset), size_(size) {
-    const auto start = reinterpret_cast<uintptr_t>(storage_.data());
-    begin_ = storage_.data() + (alignment - start % alignment) % alignment + offset;
+      : size_(size) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t used = RoundedUp(size + offset, alignment);
+    mapped_ = RoundedUp(used, page) + page;
+    void* at = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != MAP_FAILED);
+    mapping_ = static_cast<uint8_t*>(at);
+    uint8_t* const end = mapping_ + mapped_ - page;
+    CHECK(mprotect(end, page, PROT_NONE) == 0);
+    begin_ = end - used + offset;
+    std::memset(begin_, 0, size);  // so that reading does not make pages first
   }
-  AlignedBytes(AlignedBytes&&) = default;  // the storage does not move
+  ~AlignedBytes() {
+    if (mapping_ != nullptr) munmap(mapping_, mapped_);
+  }
+  AlignedBytes(AlignedBytes&& other) noexcept
+      : mapping_(std::exchange(other.mapping_, nullptr)),
+        mapped_(other.mapped_),
+        begin_(other.begin_),
+        size_(other.size_) {}
 
   uint8_t* data() { return begin_; }
   const uint8_t* data() const { return begin_; }
   size_t size() const { return size_; }
 
  private:
-  std::vector<uint8_t> storage_;
+  static size_t RoundedUp(size_t size, size_t multiple) {
+    return (size + multiple - 1) / multiple * multiple;
+  }
+
+  uint8_t* mapping_;
+  size_t mapped_;
   uint8_t* begin_;
   size_t size_;
 };
@@ -343,9 +370,11 @@ inline MatmulJob JobOf(const FileMatrix& matrix, const AlignedBytes& packed,
 inline std::vector<float> Product(Isa isa, const FileMatrix& matrix, const AlignedBytes& packed,
                                   const PreparedRows& rows) {
   const ComputeFloatMode mode;
-  std::vector<float> out(rows.rows * matrix.rows);
-  Matmul(isa, matrix.type, JobOf(matrix, packed, rows, out.data()), 0, PanelCount(matrix.rows));
-  return out;
+  const size_t count = rows.rows * matrix.rows;
+  AlignedBytes bytes(count * sizeof(float), sizeof(float));
+  auto* const out = reinterpret_cast<float*>(bytes.data());
+  Matmul(isa, matrix.type, JobOf(matrix, packed, rows, out), 0, PanelCount(matrix.rows));
+  return {out, out + count};
 }
 
 // The bit patterns, with all NaNs equal: which NaN an operation gives is not specified.
