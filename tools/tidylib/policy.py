@@ -51,7 +51,8 @@ BENCHMARK_HEADERS = ("benchmark/",)
 
 # Headers with .h that belong to the system. Those of the C library are named <cstdint> and so on.
 SYSTEM_HEADERS = re.compile(
-    r"(sys|arpa|net|netinet|linux|asm)/\w+\.h$|(fcntl|unistd|pthread|sched|dirent|dlfcn|poll|termios|netdb|pwd|spawn|"
+    r"(sys|arpa|net|netinet|linux|asm|sanitizer)/\w+\.h$|"
+    r"(fcntl|unistd|pthread|sched|dirent|dlfcn|poll|termios|netdb|pwd|spawn|"
     r"ifaddrs|glob|ucontext|execinfo|cpuid|malloc|xlocale)\.h$")
 VECTOR_HEADERS = re.compile(r"([a-z]mm|imm|x86)intrin\.h$|arm_\w+\.h$")
 
