@@ -100,9 +100,10 @@ TEST(Forward, ChunksThreadsAndInstructionSetsChangeNothing) {
       EXPECT_EQ(runner.Logits(tokens, 100), expected)
           << ArchName(arch) << " on " << threads << " threads";
     }
+    const size_t few = kSanitized ? 5 : 40;
     Runner plain(model.files(), Slice::Whole(shape), 1, kernels::Isa::kRef);
-    EXPECT_EQ(plain.Logits(std::span(tokens).first(40), 40),
-              std::vector(expected.begin(), expected.begin() + 40 * shape.vocab_size))
+    const std::vector<float> logits = plain.Logits(std::span(tokens).first(few), few);
+    EXPECT_TRUE(std::ranges::equal(logits, std::span(expected).first(logits.size())))
         << ArchName(arch);
   }
 }
