@@ -52,17 +52,23 @@ class Companion(Case):
     def answer(*arguments):
         return json.loads(aster("run", *arguments, *STORY).stdout)
 
-    def check_drafts(self, draft):
-        """The number of draft tokens depends on timing, but a block that was read wrongly is hardly ever right."""
-        self.assertGreater(draft["accepted"], 0)
-        self.assertGreater(2 * draft["accepted"], draft["drafted"])
+    def check_drafts(self, ids, *arguments):
+        """Answers with these tokens, and drafts well. The number of draft tokens depends on timing, so answers are
+        repeated until there are enough of them: those of a block that was read wrongly are hardly ever accepted."""
+        drafted = accepted = 0
+        for _ in range(20):
+            answer = self.answer(*arguments)
+            self.assertEqual(answer["ids"], ids, arguments)
+            drafted += answer["draft"]["drafted"]
+            accepted += answer["draft"]["accepted"]
+            if drafted >= 20:
+                break
+        self.assertGreater(4 * accepted, drafted)
 
     def check(self, *files, options=()):
         """The model with these files answers like the model alone, and drafts well."""
         for order in (files, files[::-1]):
-            drafted = self.answer(*order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
-            self.assertEqual(drafted["ids"], self.plain, order)
-            self.check_drafts(drafted["draft"])
+            self.check_drafts(self.plain, *order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
 
     def apart(self):
         """The block alone, named as in published files, with all keys of the model."""
@@ -91,9 +97,7 @@ class Companion(Case):
         block = self.apart().write(self.folder / "block.gguf")
         for options in (("--temp", 0), ("--temp", 0.8, "--seed", 3)):
             inside = self.answer("quasar", *options, "--draft", "mtp")
-            apart = self.answer(self.main, block, *options, "--draft", "mtp", "--draft-max", 1)
-            self.assertEqual(apart["ids"], inside["ids"])
-            self.check_drafts(apart["draft"])
+            self.check_drafts(inside["ids"], self.main, block, *options, "--draft", "mtp", "--draft-max", 1)
 
     def test_nodes_have_it_too(self):
         for block in (self.apart(), self.companion()):
