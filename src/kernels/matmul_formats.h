@@ -8,7 +8,8 @@
 // Dot products `D`
 //   D::V                    the vectors, with the operations of vector_avx512.h
 //   D::kSigned              whether weights of eight bits come signed, or with an offset
-//   D::Sum<kFold>           adds up dot products of a group. Those of kFold quads fit 16 bits;
+//   D::Sum<kFold>           adds up dot products of a group. Two products of each of kFold quads
+//                           fit 16 bits together;
 //   D::SignedSum<kFold>     of weights that are signed if D::kSigned;
 //   D::ScaledSum<kFold>, D::SignedScaledSum<kFold>
 //                           the same over groups, each times its scale
@@ -22,6 +23,14 @@
 
 namespace aster::kernels {
 namespace {
+
+// How many of a group's kQuads quads a dot product in 32 bits adds up before it is multiplied with
+// the scale: so few that it fits 16 bits, which takes one instruction instead of three, unless that
+// would be done more than twice.
+template <int kFold, int kQuads>
+constexpr int kQuadsOfWord = kFold >= 2 * kQuads ? kQuads
+                             : kFold >= kQuads   ? kQuads / 2
+                                                 : 0;
 
 // Quad t of a group of kQuads, 4 bits in each byte.
 template <typename V, int t, int kQuads>
@@ -228,7 +237,7 @@ struct Q6_K : SuperBase<D, PackedQ6_K, 4, 2> {
 };
 
 template <typename D>
-struct Q2_K : SuperBase<D, PackedQ2_K, 4, 4> {
+struct Q2_K : SuperBase<D, PackedQ2_K, 4, 8> {
   using V = typename D::V;
   struct Group {
     template <int t>

@@ -10,6 +10,8 @@
 // plain memory, since compilers copy structs of vectors in pieces, and then wait for these.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/matmul_formats.h"
 #include "kernels/matmul_table.h"
 #include "kernels/matmul_tiles.h"
@@ -31,8 +33,8 @@ template <typename V>
   V::StoreFloats(values, reinterpret_cast<float*>(lanes->bytes));
 }
 
-// Each of these has `Packed`, the type of packed.h, and `Tile`, the type of its blocks, which
-// Unfold() makes from a packed block.
+// Each of these has `Packed`, the type of packed.h, and `Tile`, whose blocks are packed ones, or
+// made from them by Unfold().
 
 // Types with a scale per 32 weights.
 template <typename Q>
@@ -40,7 +42,6 @@ struct UnfoldedScaled {
   using V = typename Q::V;
   using Sum = typename Q::Sum;
   using Packed = typename Q::Block;
-  using PackedTile = ScaledTile<Q>;
   using Tile = ScaledTile<UnfoldedScaled>;
   static constexpr size_t kStartWord = Q::kStartWord;
   static constexpr bool kOffsets = HasOffsets<Q>();
@@ -83,7 +84,6 @@ struct UnfoldedSuper {
   using V = typename Q::V;
   using Sum = typename Q::Sum;
   using Packed = typename Q::Block;
-  using PackedTile = SuperTile<Q>;
   using Tile = SuperTile<UnfoldedSuper>;
   static constexpr int kQuads = Q::kQuads;
   static constexpr bool kMins = Q::kMins;
@@ -145,7 +145,6 @@ template <typename Vector>
 struct UnfoldedF16 {
   using V = Vector;
   using Packed = PackedF16;
-  using PackedTile = FloatTile<V, F16<V>>;
   using Tile = FloatTile<V, UnfoldedF16>;
 
   struct Block {
@@ -160,11 +159,19 @@ struct UnfoldedF16 {
   }
 };
 
+// Weights stay as they are, only rows are widened: pays with fewer rows.
+template <typename Vector>
+struct WideRowsBF16 : BF16<Vector> {
+  using V = Vector;
+  using Packed = PackedBF16;
+  using Tile = Bfloat16Tile<V, WideRowsBF16>;
+  static constexpr bool kWideRows = true;
+};
+
 template <typename Vector>
 struct UnfoldedBF16 {
   using V = Vector;
   using Packed = PackedBF16;
-  using PackedTile = Bfloat16Tile<V, BF16<V>>;
   using Tile = Bfloat16Tile<V, UnfoldedBF16>;
 
   struct Block {
@@ -189,12 +196,18 @@ struct UnfoldedBF16 {
 
 // --- Calls.
 
-// Leaves fewer rows than V::kUnfoldedRows to `Few`.
-template <typename U, typename Few = Products<typename U::PackedTile>>
+// `Few` for fewer than kRows rows, `Many` from there on.
+template <typename Few, size_t kRows, typename Many>
+struct ByRows {
+  static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
+    (job.batch < kRows ? Few::Run : Many::Run)(job, panel_begin, panel_end);
+  }
+};
+
+template <typename U>
 class UnfoldedProducts {
  public:
   static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
-    if (job.batch < V::kUnfoldedRows) return Few::Run(job, panel_begin, panel_end);
     const UnfoldedProducts products(job);
     const size_t panels = kSums / Min(job.batch, kRowsAtOnce);
     for (size_t panel = panel_begin; panel < panel_end; panel += panels) {
@@ -206,8 +219,8 @@ class UnfoldedProducts {
   }
 
  private:
-  using V = typename U::V;
   using Tile = typename U::Tile;
+  using V = typename Tile::V;
   using Packed = typename U::Packed;
   using Block = typename U::Block;
 
@@ -258,12 +271,11 @@ class UnfoldedProducts {
       if constexpr (HasWideRows<U>()) WidenRows(row, rows, begin, count, wide_rows);
       for (size_t p = 0; p < panels; ++p) {
         const Packed* here = packed + p * panel_blocks_ + begin;
-        for (size_t i = 0; i < count; ++i) U::Unfold(here[i], &blocks[i]);
         const bool is_last_panel = p + 1 == panels;
         const Packed* next = is_last_panel ? packed + begin + count : here + panel_blocks_;
         const size_t columns_begin = begin * Packed::kColumns;
         const Columns columns = {
-            .blocks = blocks,
+            .blocks = Unfold(here, count, blocks),
             .block_count = count,
             .begin = columns_begin,
             .count = Min(count * Packed::kColumns, job_.columns - columns_begin),
@@ -274,6 +286,15 @@ class UnfoldedProducts {
             .wide_first_group = (job_.first_row + row) / kGroupRows};
         Rows(panel + p, row, rows, columns, sums + p * rows);
       }
+    }
+  }
+
+  static const Block* Unfold(const Packed* packed, size_t count, Block* blocks) {
+    if constexpr (std::is_same_v<Block, Packed>) {
+      return packed;
+    } else {
+      for (size_t i = 0; i < count; ++i) U::Unfold(packed[i], &blocks[i]);
+      return blocks;
     }
   }
 

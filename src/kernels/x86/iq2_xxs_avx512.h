@@ -19,7 +19,7 @@ namespace {
 // point fit into four registers each. A weight's two bits and its sign are moved into one byte,
 // which selects one of six weights around an offset of 64.
 template <typename D>
-struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
+struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 1> {
   using V = typename D::V;
   using Block = PackedIQ2_XXS;
   static constexpr bool kMins = false;

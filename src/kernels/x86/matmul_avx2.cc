@@ -9,6 +9,7 @@
 
 #include "kernels/matmul_table_of.h"
 #include "kernels/matmul_unfolded.h"
+#include "kernels/x86/half_panels_avx2.h"
 #include "kernels/x86/iq2_xxs_rows_avx2.h"
 #include "kernels/x86/vector_avx2.h"
 
@@ -101,7 +102,7 @@ struct ScaledDotSum : Products16 {
   [[gnu::always_inline]] void Add(const Quad& weights, __m256i activation,
                                   const Vector::Pairs& scale) {
     dot.template Add<t>(weights, activation);
-    if constexpr (t % kFold == kFold - 1) {
+    if constexpr (t % kFold == kFold - 1 || t == kQuads - 1) {
       total = Vector::AddInts(total, Vector::PairProducts(dot.words, scale));
     }
   }
@@ -111,18 +112,18 @@ struct ScaledDotSum : Products16 {
   Words<Products16, kFold> dot;
 };
 
-// `kTileRows` rows of activations at a time; `kSignsMove`: signs move from weights to activations.
-// From `kManyRows` rows on, weights are unpacked once for all rows.
-template <int kTileRows, bool kSignsMove, size_t kManyRows>
+// From which number of rows on weights are unpacked once for all of them.
+constexpr size_t kManyRows = 12;
+
+// `kSignsMove`: signs move from weights to activations.
+template <bool kSignsMove>
 struct Avx2Of {
   struct V : VectorAvx2 {
     static constexpr int kPanels = 1;
-    static constexpr int kRows = kTileRows;
-    static constexpr int kFewRows = 4;
+    static constexpr int kRows = 4;  // eight of the sixteen registers are sums
+    static constexpr int kFewRows = kRows;
     static constexpr size_t kStreamedRows = kManyRows - 1;
-    // For floats twelve registers are sums.
-    static constexpr int kFloatRows = 6;
-    static constexpr size_t kUnfoldedRows = kManyRows;
+    static constexpr int kFloatRows = 6;  // twelve are
   };
   static constexpr bool kSigned = kSignsMove;
 
@@ -148,12 +149,9 @@ struct Avx2Of {
   }
 };
 
-// Eight of the sixteen registers are sums.
-using Avx2 = Avx2Of<4, true, 12>;
-// Six, if as many more are sums of 16 bits.
-using FewerRows = Avx2Of<3, true, 8>;
+using Avx2 = Avx2Of<true>;
 // If weights are unpacked once for many rows, an offset costs less than signs.
-using WithOffsets = Avx2Of<4, false, 5>;
+using WithOffsets = Avx2Of<false>;
 
 // Levels from -kBelow to kBelow, as unsigned weights.
 template <int kBelow, int kFold>
@@ -175,9 +173,27 @@ struct LevelsNearZero : Levels<Avx2> {
 };
 
 template <typename Q>
-constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q>>::Run;
-template <typename Q, typename FewRows = SuperTile<Q>>
-constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>, Products<FewRows>>::Run;
+constexpr MatmulFunction kScaled =
+    ByRows<Products<ScaledTile<Q>>, kManyRows, UnfoldedProducts<UnfoldedScaled<Q>>>::Run;
+
+// Super-blocks with unsigned weights, of which kFold quads fit 16 bits.
+template <typename Q, int kFold>
+struct UnfoldedHalves : UnfoldedSuper<Q> {
+  using Tile = HalfPanels<UnfoldedSuper<Q>, kFold>;
+};
+template <typename Q, int kFold, typename Unfolded, typename FewRows = SuperTile<Q>>
+struct Halved {
+  // From so many rows on half panels are faster. Weights of eight quads do not stay in registers.
+  static constexpr size_t kHalves = kFold < 8 ? 4 : 5;
+  using Many = UnfoldedProducts<Unfolded>;
+  using Halves = ByRows<Products<HalfPanels<Q, kFold>>, kGroupRows + 1, Many>;
+  static constexpr MatmulFunction kRun = ByRows<Products<FewRows>, kHalves, Halves>::Run;
+};
+template <typename Q, int kFold>
+constexpr MatmulFunction kHalved = Halved<Q, kFold, UnfoldedHalves<Q, kFold>>::kRun;
+template <int kBelow, int kFold, typename Q = LevelsNearZero<kBelow, kFold>>
+constexpr MatmulFunction kNearZero =
+    Halved<Q, kFold, UnfoldedSuper<Q>, SuperTile<Levels<Avx2>>>::kRun;
 
 // All blocks of a matrix have the same levels.
 void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
@@ -186,23 +202,30 @@ void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
     const int value = static_cast<int8_t>(level);
     largest = largest < value ? value : largest < -value ? -value : largest;
   }
-  const MatmulFunction product =
-      largest <= 16   ? kSuper<LevelsNearZero<16, 4>, SuperTile<Levels<Avx2>>>
-      : largest <= 64 ? kSuper<LevelsNearZero<64, 1>, SuperTile<Levels<Avx2>>>
-                      : kSuper<Levels<Avx2>>;
+  const MatmulFunction product = largest <= 16 ? kNearZero<16, 4>
+                                 : largest <= 64
+                                     ? kNearZero<64, 1>
+                                     : ByRows<Products<SuperTile<Levels<Avx2>>>, kManyRows,
+                                              UnfoldedProducts<UnfoldedSuper<Levels<Avx2>>>>::Run;
   product(job, panel_begin, panel_end);
 }
 
+using V = Avx2::V;
+using F16Products =
+    ByRows<Products<FloatTile<V, F16<V>>>, kManyRows, UnfoldedProducts<UnfoldedF16<V>>>;
+using BF16Products = ByRows<
+    Products<Bfloat16Tile<V, BF16<V>>>, 9,
+    ByRows<UnfoldedProducts<WideRowsBF16<V>>, kGroupRows + 1, UnfoldedProducts<UnfoldedBF16<V>>>>;
+using Iq2XxsProducts =
+    ByRows<Products<Iq2XxsRows<Avx2>>, 5, UnfoldedProducts<UnfoldedSuper<IQ2_XXS<WithOffsets>>>>;
+
 constexpr MatmulTable kTable = {
-    .products = {Products<FloatTile<Avx2::V, F32<Avx2::V>>>::Run,
-                 UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
-                 UnfoldedProducts<UnfoldedBF16<Avx2::V>>::Run, kScaled<Q8_0<Avx2>>,
-                 kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
-                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, SuperTile<Q6_K<Avx2>>>,
-                 kSuper<IQ2_XXS<WithOffsets>, Iq2XxsRows<Avx2>>, kScaled<IQ4_NL<Avx2>>,
-                 kScaled<Q5_1<Avx2>>, LevelProducts},
-    .prepare = {PrepareF32<Avx2::V>, PrepareBF16<Avx2::V>, PrepareInt8Per32<Avx2::V>,
-                PrepareInt8Per256<Avx2::V>},
+    .products = {Products<FloatTile<V, F32<V>>>::Run, F16Products::Run, BF16Products::Run,
+                 kScaled<Q8_0<Avx2>>, kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>,
+                 kHalved<Q2_K<Avx2>, 4>, Halved<Q4_K<Avx2>, 8, UnfoldedSuper<Q4_K<Avx2>>>::kRun,
+                 kHalved<Q5_K<Avx2>, 4>, kHalved<Q6_K<Avx2>, 2>, Iq2XxsProducts::Run,
+                 kScaled<IQ4_NL<Avx2>>, kScaled<Q5_1<Avx2>>, LevelProducts},
+    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
 };
 
 }  // namespace

@@ -32,12 +32,19 @@ struct DotSum : PlainWeights {
   __m512i total;
 };
 
+template <int kFold>
 struct ScaledDotSum : PlainWeights {
   void Start() { total = _mm512_setzero_si512(); }
+  // If dot products fit 16 bits, the scale is not negative.
   template <int t, int kQuads>
   void Add(__m512i weights, __m512i activation, __m512i scale) {
-    dot = _mm512_dpbusd_epi32(t == 0 ? _mm512_setzero_si512() : dot, weights, activation);
-    if constexpr (t == kQuads - 1) {
+    constexpr bool kWords = kQuadsOfWord<kFold, kQuads> != 0;
+    constexpr int kAtOnce = kWords ? kQuadsOfWord<kFold, kQuads> : kQuads;
+    dot = _mm512_dpbusd_epi32(t % kAtOnce == 0 ? _mm512_setzero_si512() : dot, weights, activation);
+    if constexpr (t % kAtOnce != kAtOnce - 1) return;
+    if constexpr (kWords) {
+      total = _mm512_dpwssd_epi32(total, dot, scale);
+    } else {
       total = _mm512_add_epi32(total, _mm512_mullo_epi32(dot, scale));
     }
   }
@@ -55,10 +62,10 @@ struct Avx512 {
   using Sum = DotSum;
   template <int>
   using SignedSum = DotSum;
+  template <int kFold>
+  using ScaledSum = ScaledDotSum<kFold>;
   template <int>
-  using ScaledSum = ScaledDotSum;
-  template <int>
-  using SignedScaledSum = ScaledDotSum;
+  using SignedScaledSum = ScaledDotSum<1>;
 
   using Scale = __m512i;  // 32 bits
   template <int h>
@@ -71,14 +78,13 @@ struct Avx512 {
 struct Unfolded : Avx512 {
   struct V : VectorAvx512 {
     static constexpr int kRows = 8;
-    // From this number of rows on, weights are unpacked once for all of them.
-    static constexpr size_t kUnfoldedRows = 24;
   };
 };
 
+// Many rows: weights are unpacked once for all of them.
 template <template <typename> typename Q>
 constexpr MatmulFunction kSuper =
-    UnfoldedProducts<UnfoldedSuper<Q<Unfolded>>, Products<SuperTile<Q<Avx512>>>>::Run;
+    ByRows<Products<SuperTile<Q<Avx512>>>, 24, UnfoldedProducts<UnfoldedSuper<Q<Unfolded>>>>::Run;
 
 constexpr MatmulTable kTable = [] {
   MatmulTable table = kTableOf<Avx512, Iq2XxsInRegisters<Avx512>>;

@@ -39,12 +39,20 @@ struct DotSum : PlainWeights {
   Vector::Ints total;
 };
 
+template <int kFold>
 struct ScaledDotSum : PlainWeights {
   void Start() { total = Vector::ZeroInts(); }
+  // If dot products fit 16 bits, the scale is not negative.
   template <int t, int kQuads>
   void Add(const Bytes& weights, __m256i activation, const Vector::Ints& scale) {
-    dot = AddDot(t == 0 ? Vector::ZeroInts() : dot, weights, activation);
-    if constexpr (t == kQuads - 1) {
+    constexpr bool kWords = kQuadsOfWord<kFold, kQuads> != 0;
+    constexpr int kAtOnce = kWords ? kQuadsOfWord<kFold, kQuads> : kQuads;
+    dot = AddDot(t % kAtOnce == 0 ? Vector::ZeroInts() : dot, weights, activation);
+    if constexpr (t % kAtOnce != kAtOnce - 1) return;
+    if constexpr (kWords) {
+      total = {_mm256_dpwssd_avx_epi32(total.low, dot.low, scale.low),
+               _mm256_dpwssd_avx_epi32(total.high, dot.high, scale.high)};
+    } else {
       total = Vector::AddInts(total, {_mm256_mullo_epi32(dot.low, scale.low),
                                       _mm256_mullo_epi32(dot.high, scale.high)});
     }
@@ -63,8 +71,6 @@ struct AvxVnni {
     static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 6;
     static constexpr int kFloatRows = 6;
-    // From this number of rows on, weights are unpacked once for all of them.
-    static constexpr size_t kUnfoldedRows = 12;
   };
   static constexpr bool kSigned = false;
 
@@ -72,10 +78,10 @@ struct AvxVnni {
   using Sum = DotSum;
   template <int>
   using SignedSum = DotSum;
+  template <int kFold>
+  using ScaledSum = ScaledDotSum<kFold>;
   template <int>
-  using ScaledSum = ScaledDotSum;
-  template <int>
-  using SignedScaledSum = ScaledDotSum;
+  using SignedScaledSum = ScaledDotSum<1>;
 
   using Scale = Vector::Ints;  // 32 bits
   template <int h>
@@ -93,14 +99,18 @@ using Scaled = AvxVnni<6>;
 using Super = AvxVnni<3>;
 using V = Scaled::V;
 
+// Many rows: weights are unpacked once for all of them.
+template <typename Tile, typename Unfolded>
+constexpr MatmulFunction kProducts = ByRows<Products<Tile>, 12, UnfoldedProducts<Unfolded>>::Run;
 template <template <typename> typename Q>
-constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q<Scaled>>>::Run;
+constexpr MatmulFunction kScaled = kProducts<ScaledTile<Q<Scaled>>, UnfoldedScaled<Q<Scaled>>>;
 template <template <typename> typename Q>
-constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q<Super>>>::Run;
+constexpr MatmulFunction kSuper = kProducts<SuperTile<Q<Super>>, UnfoldedSuper<Q<Super>>>;
 
 constexpr MatmulTable kTable = {
-    .products = {Products<FloatTile<V, F32<V>>>::Run, UnfoldedProducts<UnfoldedF16<V>>::Run,
-                 UnfoldedProducts<UnfoldedBF16<V>>::Run, kScaled<Q8_0>, kScaled<Q4_0>,
+    .products = {Products<FloatTile<V, F32<V>>>::Run,
+                 kProducts<FloatTile<V, F16<V>>, UnfoldedF16<V>>,
+                 kProducts<Bfloat16Tile<V, BF16<V>>, UnfoldedBF16<V>>, kScaled<Q8_0>, kScaled<Q4_0>,
                  kScaled<MXFP4>, kSuper<Q2_K>, kSuper<Q4_K>, kSuper<Q5_K>, kSuper<Q6_K>,
                  kSuper<IQ2_XXS>, kScaled<IQ4_NL>, kScaled<Q5_1>, kSuper<Levels>},
     .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
