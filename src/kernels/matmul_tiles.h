@@ -454,6 +454,13 @@ class Products {
     return V::kFewRows;
   }();
 
+  // Some blocks of a panel. Sums wait in memory for the next ones.
+  struct Columns {
+    size_t block;
+    size_t blocks;
+    float (*sums)[kPanelRows];  // [row]
+  };
+
   static constexpr size_t Min(size_t a, size_t b) { return a < b ? a : b; }
   static constexpr size_t Max(size_t a, size_t b) { return a < b ? b : a; }
 
@@ -462,14 +469,21 @@ class Products {
         layout_(ActivationLayoutOf(Tile::kFormat, job.columns)),
         panel_blocks_((job.columns + Block::kColumns - 1) / Block::kColumns) {}
 
-  // Panel by panel, so that weights are read from memory in one stream.
+  // Panel by panel, so that weights are read from memory in one stream. Several tiles of rows take
+  // turns at a few blocks, so that what they compute goes on while the next blocks come.
   void FewRows(size_t begin, size_t end) const {
     const Ahead ahead = {
         .bytes = kStreamAhead, .first = kStreamAhead == 0 ? Ahead::kNever : 0, .step = 1};
+    constexpr size_t kTurn = Max(4096 / sizeof(Block), 1);
+    const size_t turn = job_.batch <= V::kFewRows ? panel_blocks_ : kTurn;
+    float sums[kStreamedRows][kPanelRows];
     for (size_t panel = begin; panel < end; ++panel) {
-      ForTilesOfRows(V::kFewRows, [&](size_t row, size_t rows) {
-        SomeRows<1, V::kFewRows>(panel, row, rows, ahead);
-      });
+      for (size_t block = 0; block < panel_blocks_; block += turn) {
+        ForTilesOfRows(V::kFewRows, [&](size_t row, size_t rows) {
+          const Columns columns = {block, Min(turn, panel_blocks_ - block), sums + row};
+          SomeRows<1, V::kFewRows>(panel, row, rows, columns, ahead);
+        });
+      }
     }
   }
 
@@ -480,6 +494,7 @@ class Products {
     constexpr size_t kSetBytes = 256 * 1024;
     const size_t panel_bytes = panel_blocks_ * sizeof(Block);
     const size_t set = Max(kSetBytes / (panel_bytes * Tile::kPanels), 1) * Tile::kPanels;
+    const Columns all = {0, panel_blocks_, nullptr};
     for (; begin < end; begin += set) {
       const size_t set_end = Min(begin + set, end);
       Ahead ahead = {.bytes = Min(set, end - set_end) * panel_bytes,
@@ -488,9 +503,9 @@ class Products {
       ForTilesOfRows(Tile::kRows, [&](size_t row, size_t rows) {
         size_t panel = begin;
         for (; panel + Tile::kPanels <= set_end; panel += Tile::kPanels) {
-          SomeRows<Tile::kPanels, Tile::kRows>(panel, row, rows, ahead);
+          SomeRows<Tile::kPanels, Tile::kRows>(panel, row, rows, all, ahead);
         }
-        for (; panel < set_end; ++panel) SomeRows<1, Tile::kRows>(panel, row, rows, ahead);
+        for (; panel < set_end; ++panel) SomeRows<1, Tile::kRows>(panel, row, rows, all, ahead);
         ++ahead.first;
       });
     }
@@ -511,34 +526,48 @@ class Products {
   }
 
   template <int kPanels, int kRows>
-  void SomeRows(size_t panel, size_t row, size_t rows, const Ahead& ahead) const {
+  void SomeRows(size_t panel, size_t row, size_t rows, const Columns& columns,
+                const Ahead& ahead) const {
     if constexpr (kRows > 1) {
-      if (rows < kRows) return SomeRows<kPanels, kRows - 1>(panel, row, rows, ahead);
+      if (rows < kRows) return SomeRows<kPanels, kRows - 1>(panel, row, rows, columns, ahead);
     }
-    Compute<kPanels, kRows>(panel, row, ahead);
+    Compute<kPanels, kRows>(panel, row, columns, ahead);
   }
 
   template <int kPanels, int kRows>
-  void Compute(size_t panel, size_t row, const Ahead& ahead) const {
-    const ActivationRow first =
-        ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
-    const auto* activations = static_cast<const uint8_t*>(job_.activations);
-    const TileRows rows = {activations + first.pieces, activations + first.words, first.group_rows};
+  void Compute(size_t panel, size_t row, const Columns& part, const Ahead& ahead) const {
+    const size_t columns = part.block * Block::kColumns;
+    const bool is_last = part.block + part.blocks == panel_blocks_;
     const TilePanels<Block> panels = {
-        static_cast<const Block*>(job_.weights) + panel * panel_blocks_, panel_blocks_, ahead};
+        static_cast<const Block*>(job_.weights) + panel * panel_blocks_ + part.block,
+        kPanels > 1 ? panel_blocks_ : part.blocks, ahead};
     TileSums<V, kPanels, kRows> sums;
     for (int p = 0; p < kPanels; ++p) {
-      for (int m = 0; m < kRows; ++m) sums.at[p][m] = V::Zero();
+      for (int m = 0; m < kRows; ++m) {
+        sums.at[p][m] = columns == 0 ? V::Zero() : V::LoadFloats(part.sums[m]);
+      }
     }
-    Tile::Run(panels, rows, job_.columns, sums);
+    Tile::Run(panels, RowsAt(row, columns),
+              is_last ? job_.columns - columns : part.blocks * Block::kColumns, sums);
     for (int p = 0; p < kPanels; ++p) {
       const size_t output = (panel + p) * kPanelRows;
       for (int m = 0; m < kRows; ++m) {
         const size_t to = job_.to_rows == nullptr ? row + m : job_.to_rows[row + m];
-        V::Store(sums.at[p][m], job_.out + to * job_.out_stride + output,
-                 Min(job_.rows - output, kPanelRows));
+        float* out = job_.out + to * job_.out_stride + output;
+        V::Store(sums.at[p][m], is_last ? out : part.sums[m],
+                 is_last ? Min(job_.rows - output, kPanelRows) : kPanelRows);
       }
     }
+  }
+
+  TileRows RowsAt(size_t row, size_t columns) const {
+    const ActivationRow first =
+        ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
+    const ActivationLayout before = ActivationLayoutOf(Tile::kFormat, columns);
+    const auto* activations = static_cast<const uint8_t*>(job_.activations);
+    return {activations + first.pieces + before.pieces * first.group_rows * kPieceBytes,
+            activations + first.words + before.words * first.group_rows * kWordBytes,
+            first.group_rows};
   }
 
   const MatmulJob& job_;

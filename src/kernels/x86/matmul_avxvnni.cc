@@ -63,6 +63,9 @@ struct ScaledDotSum : PlainWeights {
   Vector::Ints dot;
 };
 
+// From which number of rows on weights are unpacked once for all of them.
+constexpr size_t kManyRows = 12;
+
 // `kTileRows` rows of activations at a time.
 template <int kTileRows>
 struct AvxVnni {
@@ -70,6 +73,7 @@ struct AvxVnni {
     static constexpr int kPanels = 1;
     static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 6;
+    static constexpr size_t kStreamedRows = kManyRows - 1;
     static constexpr int kFloatRows = 6;
   };
   static constexpr bool kSigned = false;
@@ -99,9 +103,9 @@ using Scaled = AvxVnni<6>;
 using Super = AvxVnni<3>;
 using V = Scaled::V;
 
-// Many rows: weights are unpacked once for all of them.
 template <typename Tile, typename Unfolded>
-constexpr MatmulFunction kProducts = ByRows<Products<Tile>, 12, UnfoldedProducts<Unfolded>>::Run;
+constexpr MatmulFunction kProducts =
+    ByRows<Products<Tile>, kManyRows, UnfoldedProducts<Unfolded>>::Run;
 template <template <typename> typename Q>
 constexpr MatmulFunction kScaled = kProducts<ScaledTile<Q<Scaled>>, UnfoldedScaled<Q<Scaled>>>;
 template <template <typename> typename Q>
