@@ -24,9 +24,9 @@
 namespace aster::kernels {
 namespace {
 
-// How many of a group's kQuads quads a dot product in 32 bits adds up before it is multiplied with
-// the scale: so few that it fits 16 bits, which takes one instruction instead of three, unless that
-// would be done more than twice.
+// How many quads of a group a dot product in 32 bits adds up while it fits 16 bits, so that one
+// instruction instead of three multiplies it with the scale and adds it; 0 where a group of kQuads
+// would need more than two of these.
 template <int kFold, int kQuads>
 constexpr int kQuadsOfWord = kFold >= 2 * kQuads ? kQuads
                              : kFold >= kQuads   ? kQuads / 2

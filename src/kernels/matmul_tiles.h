@@ -432,6 +432,17 @@ struct Bfloat16Tile {
 
 // --- Calls.
 
+// The activations of rows from `row` of a call on, from column `columns` on.
+template <typename Tile>
+TileRows RowsAt(const MatmulJob& job, const ActivationLayout& layout, size_t row, size_t columns) {
+  const ActivationRow first = ActivationRowAt(layout, job.activation_rows, job.first_row + row);
+  const ActivationLayout before = ActivationLayoutOf(Tile::kFormat, columns);
+  const auto* activations = static_cast<const uint8_t*>(job.activations);
+  return {activations + first.pieces + before.pieces * first.group_rows * kPieceBytes,
+          activations + first.words + before.words * first.group_rows * kWordBytes,
+          first.group_rows};
+}
+
 template <typename Tile>
 class Products {
  public:
@@ -547,7 +558,7 @@ class Products {
         sums.at[p][m] = columns == 0 ? V::Zero() : V::LoadFloats(part.sums[m]);
       }
     }
-    Tile::Run(panels, RowsAt(row, columns),
+    Tile::Run(panels, RowsAt<Tile>(job_, layout_, row, columns),
               is_last ? job_.columns - columns : part.blocks * Block::kColumns, sums);
     for (int p = 0; p < kPanels; ++p) {
       const size_t output = (panel + p) * kPanelRows;
@@ -558,16 +569,6 @@ class Products {
                  is_last ? Min(job_.rows - output, kPanelRows) : kPanelRows);
       }
     }
-  }
-
-  TileRows RowsAt(size_t row, size_t columns) const {
-    const ActivationRow first =
-        ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
-    const ActivationLayout before = ActivationLayoutOf(Tile::kFormat, columns);
-    const auto* activations = static_cast<const uint8_t*>(job_.activations);
-    return {activations + first.pieces + before.pieces * first.group_rows * kPieceBytes,
-            activations + first.words + before.words * first.group_rows * kWordBytes,
-            first.group_rows};
   }
 
   const MatmulJob& job_;

@@ -345,13 +345,7 @@ class UnfoldedProducts {
   template <int kRows>
   [[gnu::noinline]] void Compute(size_t panel, size_t row, const Columns& columns,
                                  Lanes* sums) const {
-    const ActivationRow first =
-        ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
-    const ActivationLayout before = ActivationLayoutOf(Tile::kFormat, columns.begin);
-    const auto* activations = static_cast<const uint8_t*>(job_.activations);
-    TileRows rows = {activations + first.pieces + before.pieces * first.group_rows * kPieceBytes,
-                     activations + first.words + before.words * first.group_rows * kWordBytes,
-                     first.group_rows};
+    TileRows rows = RowsAt<Tile>(job_, layout_, row, columns.begin);
     if constexpr (HasWideRows<U>()) {
       const Lanes* wide =
           columns.wide_rows +

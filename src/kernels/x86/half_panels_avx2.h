@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Two to eight rows of activations times super-blocks of unsigned weights, for AVX2: eight outputs
+// Up to eight rows of activations times super-blocks of unsigned weights, for AVX2: eight outputs
 // at a time. Weights are unpacked for all rows at once, and the sums of all rows stay in registers,
 // which sixteen outputs would not leave room for. For sources of one instruction set: everything is
 // in an unnamed namespace.
@@ -15,7 +15,7 @@
 namespace aster::kernels {
 namespace {
 
-// A tile of matmul_tiles.h. Products of `kFold` quads are summed up in 16 bits.
+// A tile of matmul_tiles.h. Products of kFold quads are summed up in 16 bits.
 template <typename Q, int kFold>
 class HalfPanels {
  public:
