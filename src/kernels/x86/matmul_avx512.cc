@@ -81,19 +81,28 @@ struct Unfolded : Avx512 {
   };
 };
 
+// More than eight rows come panel by panel, too: faster where unpacking takes long.
+struct Streamed : Avx512 {
+  struct V : VectorAvx512 {
+    static constexpr size_t kStreamedRows = kGroupRows - 1;
+  };
+};
+
 // Many rows: weights are unpacked once for all of them.
-template <template <typename> typename Q>
+template <template <typename> typename Q, typename Fewer = Avx512>
 constexpr MatmulFunction kSuper =
-    ByRows<Products<SuperTile<Q<Avx512>>>, 24, UnfoldedProducts<UnfoldedSuper<Q<Unfolded>>>>::Run;
+    ByRows<Products<SuperTile<Q<Fewer>>>, 24, UnfoldedProducts<UnfoldedSuper<Q<Unfolded>>>>::Run;
 
 constexpr MatmulTable kTable = [] {
   MatmulTable table = kTableOf<Avx512, Iq2XxsInRegisters<Avx512>>;
   const auto set = [&](WeightType type, MatmulFunction product) {
     table.products[static_cast<size_t>(type)] = product;
   };
-  set(WeightType::kQ2_K, kSuper<Q2_K>);
-  set(WeightType::kQ5_K, kSuper<Q5_K>);
-  set(WeightType::kQ6_K, kSuper<Q6_K>);
+  set(WeightType::kBF16, Products<Bfloat16Tile<Streamed::V, BF16<Streamed::V>>>::Run);
+  set(WeightType::kQ2_K, kSuper<Q2_K, Streamed>);
+  set(WeightType::kQ4_K, Products<SuperTile<Q4_K<Streamed>>>::Run);
+  set(WeightType::kQ5_K, kSuper<Q5_K, Streamed>);
+  set(WeightType::kQ6_K, kSuper<Q6_K, Streamed>);
   set(WeightType::kIQ2_XXS, kSuper<Iq2XxsInRegisters>);
   set(WeightType::kLevels, kSuper<Levels>);
   return table;
