@@ -183,7 +183,8 @@ struct UnfoldedHalves : UnfoldedSuper<Q> {
 };
 template <typename Q, int kFold, typename Unfolded, typename FewRows = SuperTile<Q>>
 struct Halved {
-  // From so many rows on half panels are faster. Weights of eight quads do not stay in registers.
+  // The number of rows from which half panels are faster. Weights of eight quads do not stay in
+  // registers.
   static constexpr size_t kHalves = kFold < 8 ? 4 : 5;
   using Many = UnfoldedProducts<Unfolded>;
   using Halves = ByRows<Products<HalfPanels<Q, kFold>>, kGroupRows + 1, Many>;
