@@ -69,7 +69,7 @@ void MergeModel::AddTokens(const Vocab& vocab) {
     if (!bytes) continue;
     const Symbol symbol = symbols_.Intern(*bytes);
     token_of_symbol_.resize(symbols_.size(), kNoToken);
-    token_of_symbol_[symbol] = id;
+    if (token_of_symbol_[symbol] == kNoToken) token_of_symbol_[symbol] = id;
   }
 }
 

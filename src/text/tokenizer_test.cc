@@ -72,6 +72,19 @@ TEST(TokenizerTest, MergesWithinPieces) {
   EXPECT_THAT(*tokenizer->Encode("", {}), ElementsAre());
 }
 
+// As in some published files of Gemma 4.
+TEST(TokenizerTest, OfEqualTokensTheFirstIsUsed) {
+  for (Vocab vocab : {MakeByteLevelVocab(), MakeSentencePieceBpeVocab()}) {
+    const TokenId first = vocab.Find("the");
+    ASSERT_NE(first, kNoToken);
+    AddToken(vocab, "the", TokenType::kNormal);
+    const TokenId second = vocab.size() - 1;
+    const auto tokenizer = MakeTokenizer(std::move(vocab));
+    EXPECT_THAT(*tokenizer->Encode("the", {}), ElementsAre(first));
+    EXPECT_EQ(*tokenizer->Decode(std::vector{second}, {}), "the");
+  }
+}
+
 TEST(TokenizerTest, SpecialTokensAreTextUnlessAskedFor) {
   const auto tokenizer = MakeTokenizer(MakeByteLevelVocab());
   EXPECT_THAT(Spelled(*tokenizer, "the<|end|>the", {.parse_special = true}),

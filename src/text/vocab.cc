@@ -38,10 +38,13 @@ Status CheckTokens(const Vocab& vocab) {
                                          text.size(), limit));
     }
     if (text.empty()) continue;
-    if (const auto [it, is_new] = seen.emplace(text, id); !is_new) {
-      return InvalidArgument(fmt::format(
-          "tokens {} and {} are the same, so that encoding is ambiguous", it->second, id));
-    }
+    const auto [first, is_new] = seen.emplace(text, id);
+    if (is_new) continue;
+    // Of equal normal tokens, the first one is used.
+    const TokenType of_first = vocab.types[static_cast<size_t>(first->second)];
+    if (of_first == TokenType::kNormal && vocab.types[index] == TokenType::kNormal) continue;
+    return InvalidArgument(fmt::format(
+        "tokens {} and {} are the same, so that encoding is ambiguous", first->second, id));
   }
   return Ok();
 }

@@ -94,7 +94,7 @@ inline constexpr size_t kMaxTokens = size_t{1} << 24;
 inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;
 inline constexpr size_t kMaxSpecialTokenBytes = 512;
 
-// Checks everything that a tokenizer relies on: equal sizes, ids in range, no token twice.
+// Checks everything that a tokenizer relies on: equal sizes, ids in range, no special token twice.
 Status Validate(const Vocab& vocab);
 
 // Finds missing roles by the spelling of tokens, as some files need it; makes those tokens control

@@ -172,11 +172,14 @@ bool Contains(std::string_view text, std::string_view part) {
 }
 
 // Some tokenizers drop the white space beside their special tokens. The format has no key for it,
-// so the models are recognised by name.
+// so the models are recognised by architecture or name.
 Status ReadStripping(const Metadata& metadata, Vocab& vocab) {
   std::string name = TRY(metadata.GetOr<std::string>("general.name", ""));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  const bool is_phi3 = Contains(name, "phi-3") || Contains(name, "phi3");
+  const auto arch = TRY(metadata.GetOr<std::string>("general.architecture", ""));
+  // Phi 4, which has the same architecture, has another kind of vocabulary.
+  const bool is_phi3 = (arch == "phi3" && vocab.kind == VocabKind::kSentencePiece) ||
+                       Contains(name, "phi-3") || Contains(name, "phi3");
   const bool is_jina = vocab.pretokenizer.starts_with("jina-v2-");
   if (!is_phi3 && !is_jina) return Ok();
   for (TokenId id = 0; id < vocab.size(); ++id) {

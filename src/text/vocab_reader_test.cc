@@ -169,10 +169,18 @@ TEST_F(VocabReaderTest, Phi3DropsSpaceBehindItsSpecialTokens) {
   Vocab vocab = MakeSentencePieceVocab();
   vocab.tokens.back() = "<|end|>";
   Fill(vocab, "llama");
+  const auto stripping = [&] {
+    const auto read = Read();
+    EXPECT_TRUE(read.ok()) << read.error().message();
+    return read->strips_right;
+  };
+  EXPECT_THAT(stripping(), ElementsAre());
+  builder_.Set("general.architecture", "phi3");
+  EXPECT_THAT(stripping(), ElementsAre(2, vocab.size() - 1));
+  // A Phi 3 that was converted to another architecture.
+  builder_.Set("general.architecture", "llama");
   builder_.Set("general.name", "Phi3 mini");
-  const auto read = Read();
-  ASSERT_TRUE(read.ok()) << read.error().message();
-  EXPECT_THAT(read->strips_right, ElementsAre(2, vocab.size() - 1));
+  EXPECT_THAT(stripping(), ElementsAre(2, vocab.size() - 1));
 }
 
 }  // namespace

@@ -114,7 +114,8 @@ class RoleFinder {
       const bool has_call = Has("<|call|>") || Has("<|calls|>");
       return has_call && (Has("<|return|>") || Has("<|flush|>"));
     }
-    return spelling == "</s>" && Has("<|tool_response>");
+    // In Gemma it is HTML, among other tags.
+    return spelling == "</s>" && (Has("<end_of_turn>") || Has("<|tool_response>"));
   }
 
   void AddEnd(TokenId id) {

@@ -44,6 +44,7 @@ TEST(ValidateTest, RefusesWhatCannotBe) {
 
   vocab = MakeByteLevelVocab();
   vocab.tokens[7] = vocab.tokens[3];
+  vocab.types[7] = TokenType::kControl;
   EXPECT_THAT(ComplaintOf(vocab), HasSubstr("tokens 3 and 7 are the same"));
 
   vocab = MakeByteLevelVocab();
@@ -108,6 +109,12 @@ TEST(AssignRolesTest, SomeEndsEndLess) {
   EXPECT_THAT(VocabOf({"<|end|>"}).end_of_generation, ElementsAre(0));
   EXPECT_THAT(VocabOf({"<|end|>", "<|return|>", "<|call|>"}).end_of_generation, ElementsAre(1, 2));
   EXPECT_THAT(VocabOf({"</s>", "<|tool_response>"}).end_of_generation, ElementsAre(1));
+  Vocab gemma = VocabOf({"</s>", "<end_of_turn>"});
+  EXPECT_THAT(gemma.end_of_generation, ElementsAre(1));
+  EXPECT_EQ(gemma.types[0], TokenType::kNormal);
+  gemma.special.eos = 0;
+  AssignRoles(gemma);
+  EXPECT_THAT(gemma.end_of_generation, ElementsAre(0, 1));
 }
 
 }  // namespace
