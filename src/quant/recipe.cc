@@ -117,7 +117,7 @@ class MixedType {
   bool HasEightExperts() const { return traits_.expert_count == 8; }
 
   TensorType Other() const {
-    if (mix_ == Mix::kExpertsOnly && tensor_.dims[2] == 1) return TensorType::kQ8_0;
+    if (mix_ == Mix::kExpertsOnly && !Contains(tensor_.name, "_exps.")) return TensorType::kQ8_0;
     return recipe_.type;
   }
 

@@ -128,6 +128,9 @@ TEST(Recipe, ExpertsOnly) {
   const gguf::Tensor experts = MakeTensor("blk.0.ffn_up_exps.weight", {2048, 768, 128});
   EXPECT_EQ(ChooseType(rules, DenseModel(), experts).type, TensorType::kMXFP4);
   EXPECT_EQ(TypeOf(rules, DenseModel(), "blk.0.attn_q.weight"), TensorType::kQ8_0);
+  // A matrix for each head.
+  const gguf::Tensor heads = MakeTensor("blk.0.attn_k_b.weight", {128, 512, 16});
+  EXPECT_EQ(ChooseType(rules, DenseModel(), heads).type, TensorType::kQ8_0);
   EXPECT_EQ(TypeOf(RulesOf("MXFP4"), DenseModel(), "blk.0.attn_q.weight"), TensorType::kMXFP4);
 }
 
