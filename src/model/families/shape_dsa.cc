@@ -14,19 +14,39 @@ namespace aster::model {
 namespace {
 
 constexpr std::string_view kTypesKey = "attention.indexer.types";
+constexpr std::string_view kFrequencyKey = "attention.indexer.top_k_frequency";
+constexpr std::string_view kOffsetKey = "attention.indexer.skip_top_k_offset";
 
 // Files that do not say which layers have an index are of DeepSeek V3.2, GLM 5 and 5.1, where all
 // have one, or of GLM 5.2, which was trained for this context length.
 constexpr uint32_t kContextOf52 = 1048576;
 
+// The layers with an index, as two numbers say it: of those after the first ones, every n-th.
+Result<std::vector<uint8_t>> ReadFrequency(const Keys& keys, uint32_t layer_count) {
+  const uint32_t every = TRY(keys.CountOr(kFrequencyKey, kMaxLayers, 1));
+  const uint64_t offset = TRY(keys.NumberOrZero(kOffsetKey));
+  std::vector<uint8_t> own(layer_count);
+  for (uint32_t layer = 0; layer < layer_count; ++layer)
+    own[layer] = layer < offset || (layer + 1 - offset) % every == 0;
+  if (own.front() == 0)
+    return keys.Unexpected(kFrequencyKey, fmt::format("{}", every), "1 without an offset");
+  return own;
+}
+
 Status ReadOwners(const Keys& keys, Shape& shape) {
   std::vector<uint8_t>& own = shape.index.own;
-  own.assign(shape.layer_count, 1);
+  own = TRY(ReadFrequency(keys, shape.layer_count));
+  const bool has_frequency = std::ranges::count(own, 0) > 0;
   if (keys.Contains(kTypesKey)) {
     const auto types = TRY(keys.FirstFlags(kTypesKey, shape.layer_count));
+    if (has_frequency && !std::ranges::equal(types, own)) {
+      return DataLoss(fmt::format("{} and {} name different layers", keys.Full(kTypesKey),
+                                  keys.Full(kFrequencyKey)));
+    }
     own.assign(types.begin(), types.end());
     return Ok();
   }
+  if (has_frequency) return Ok();
   if (shape.arch != Arch::kGlmDsa || shape.context_length < kContextOf52) return Ok();
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
     own[layer] = HasIndexIn52(layer) ? 1 : 0;
@@ -44,10 +64,8 @@ Status ReadDsa(const Keys& keys, Shape& shape) {
   index.heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
   index.dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
   index.top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
-  // Other rules for sharing an index are not supported.
-  for (const char* key : {"attention.indexer.top_k_frequency", "attention.indexer.kpool"})
-    TRY(keys.ExpectNumber(key, 1));
-  TRY(keys.ExpectNumber("attention.indexer.skip_top_k_offset", 0));
+  // Pooled rows are not supported.
+  TRY(keys.ExpectNumber("attention.indexer.kpool", 1));
   return ReadOwners(keys, shape);
 }
 

@@ -107,6 +107,7 @@ Status ReadGemma4Networks(const Keys& keys, Shape& shape) {
   if (shape.experts.count == 0) return Ok();
   shape.experts.used = TRY(keys.Count("expert_used_count", kMaxWidth));
   shape.experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
+  shape.experts.fused = true;
   return Ok();
 }
 

@@ -86,6 +86,15 @@ TEST(Shape, OfGlm5SurvivesItsMetadata) {
   expect(shape.index.own);
   metadata.Set("glm-dsa.context_length", uint32_t{202752});
   expect(std::vector<uint8_t>(78, 1));
+  // Some converters give two numbers, as the published configuration does.
+  metadata.Set("glm-dsa.attention.indexer.top_k_frequency", uint32_t{4});
+  metadata.Set("glm-dsa.attention.indexer.skip_top_k_offset", uint32_t{3});
+  expect(shape.index.own);
+  const std::vector<bool> same(shape.index.own.begin(), shape.index.own.end());
+  metadata.Set("glm-dsa.attention.indexer.types", same);
+  expect(shape.index.own);
+  metadata.Set("glm-dsa.attention.indexer.types", std::vector<bool>(78, true));
+  EXPECT_FALSE(ReadBack(metadata).ok());
 }
 
 TEST(Shape, GlmDsaOfAnotherKindIsRefusedByName) {

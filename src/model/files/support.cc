@@ -181,10 +181,16 @@ void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
     shape.recurrence.one_matrix = HasInLayers(files, shape, "ssm_in.weight");
   if (shape.is_gemma4())
     shape.kinds.keys_are_values = !HasInFullLayers(files, shape, "attn_v.weight");
+  shape.experts.fused = HasInLayers(files, shape, "ffn_gate_up_exps.weight");
   if (shape.is_mimo2()) FindMimo2(files, shape);
   if (shape.arch == Arch::kDeepSeek2)
     shape.kinds.fused = HasInLayers(files, shape, "attn_kv_b.weight");
   if (shape.is_mla()) shape.experts.choice_bias = HasInLayers(files, shape, "exp_probs_b.bias");
+  // Early files of GLM 4.7 Flash lack the key for the router's scores. V2, which also lacks it and
+  // has softmax, has no bias.
+  if (shape.arch == Arch::kDeepSeek2 && shape.experts.choice_bias &&
+      !files.metadata().Contains("deepseek2.expert_gating_func"))
+    shape.experts.score = kernels::RouterScore::kSigmoid;
 }
 
 bool HasRopeFactors(const gguf::ModelFiles& files, const Shape& shape) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/sanitized.h"
 #include "model/forward/runner_for_test.h"
@@ -33,10 +34,7 @@ double ErrorOf(std::span<const float> logits, std::span<const double> expected) 
   return std::sqrt(difference / size);
 }
 
-class ForwardGemma4 : public testing::TestWithParam<const char*> {};
-
-TEST_P(ForwardGemma4, AgreesWithItsDescription) {
-  const Shape shape = SmallOf(GetParam());
+void ExpectItsDescription(const Shape& shape) {
   const ModelFile model(shape, TensorType::kF32);
   Runner runner(model.files(), Slice::Whole(shape));
   EXPECT_TRUE(runner.shape().kinds.keys_are_values);
@@ -44,6 +42,10 @@ TEST_P(ForwardGemma4, AgreesWithItsDescription) {
   const auto logits = runner.Logits(tokens, 16);
   EXPECT_LT(ErrorOf(logits, ReferenceLogits(model.files(), runner.shape(), tokens)), 1e-3);
 }
+
+class ForwardGemma4 : public testing::TestWithParam<const char*> {};
+
+TEST_P(ForwardGemma4, AgreesWithItsDescription) { ExpectItsDescription(SmallOf(GetParam())); }
 
 TEST_P(ForwardGemma4, ChunksThreadsAndInstructionSetsChangeNothing) {
   const Shape shape = SmallOf(GetParam());
@@ -69,6 +71,27 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ForwardGemma4,
                            std::erase(name, '-');
                            return name;
                          });
+
+TEST(ForwardGemma4Experts, GatesAndUpsMayBeTwoTensors) {
+  Shape shape = SmallOf("gemma4-moe-tiny");
+  shape.experts.fused = false;
+  ExpectItsDescription(shape);
+}
+
+// Some models have tokens that must never be the next one, such as the ends of images.
+TEST(ForwardGemma4Tokens, SuppressedOnesAreImpossible) {
+  Shape shape = SmallOf("gemma4-dense-tiny");
+  const ModelFile plain(shape, TensorType::kQ8_0);
+  shape.suppressed = {7, 299};
+  const ModelFile model(shape, TensorType::kQ8_0);
+  const auto tokens = RandomTokens(20, shape.vocab_size);
+  auto expected = Runner(plain.files(), Slice::Whole(shape)).Logits(tokens, 20);
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    for (const size_t token : {7, 299})
+      expected[row * shape.vocab_size + token] = -std::numeric_limits<float>::infinity();
+  }
+  EXPECT_EQ(Runner(model.files(), Slice::Whole(shape)).Logits(tokens, 6), expected);
+}
 
 // Layers that share rows must be on the node of the layers whose rows they use.
 TEST(ForwardGemma4Sharing, NodesAreRefusedLayersWithoutTheirRows) {

@@ -451,13 +451,12 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
   attended_operand_->Set(HeadRowsOf(layer).attended);
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
   TRY(commands_->Multiply(output));
-  return AddOutputBias(weights, more_.tensor());
+  return AddBias(weights.output_bias, more_.tensor());
 }
 
-Status ForwardPass::AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows) {
-  if (weights.output_bias.empty()) return Ok();
-  const compute::Heads biased[] = {
-      {.rows = rows, .count = 1, .bias = weights.output_bias.tensor()}};
+Status ForwardPass::AddBias(const compute::Array& bias, const compute::Tensor& rows) {
+  if (bias.empty()) return Ok();
+  const compute::Heads biased[] = {{.rows = rows, .count = 1, .bias = bias.tensor()}};
   return commands_->FinishHeads(biased);
 }
 

@@ -175,7 +175,7 @@ class ForwardPass {
   Status Attend(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
   compute::HeadAttention AttentionOf(uint32_t layer, const HeadRows& rows,
                                      const LayerWeights& weights) const;
-  Status AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows);
+  Status AddBias(const compute::Array& bias, const compute::Tensor& rows);
   Status FinishHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
   Status NormaliseAllHeads(const compute::Tensor& rows, const compute::Array& weight);
   Status FinishHalf(const compute::Array& norm);

@@ -276,7 +276,7 @@ Status ForwardPass::ContractAttended(uint32_t layer, const LayerWeights& weights
   if (mla_) return mla_->Contract(weights.mla, own);
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), own}};
   TRY(commands_->Multiply(output));
-  return AddOutputBias(weights, own);
+  return AddBias(weights.output_bias, own);
 }
 
 Status ForwardPass::ShareDense(uint32_t layer, const LayerWeights& weights) {

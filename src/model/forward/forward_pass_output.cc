@@ -76,6 +76,7 @@ Status ForwardPass::RecordHead() {
   }
   if (!group_.is_leader()) return Ok();
   if (shape_.logit_cap > 0.0f) TRY(commands_->Softcap(logits_.tensor(), shape_.logit_cap));
+  TRY(AddBias(weights_.logit_bias, logits_.tensor()));
   return commands_->Download(logits_.tensor(), &output_.logits);
 }
 

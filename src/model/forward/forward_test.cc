@@ -47,6 +47,10 @@ TEST(Forward, AgreesWithTheTextbook) {
     shapes.push_back(SmallShape(arch));
     shapes.back().kinds.fused = true;
   }
+  for (const Arch arch : {Arch::kQwen3Moe, Arch::kDeepSeek2}) {
+    shapes.push_back(SmallShape(arch));
+    shapes.back().experts.fused = true;
+  }
   for (Shape& shape : shapes) {
     const Arch arch = shape.arch;
     // f16 may decide which rows an index chooses (another test compares that), and which experts

@@ -234,6 +234,7 @@ inline Shape FourHeads(Arch arch, std::string_view kind = {}) {
   }
   if (kind == "two shared") shape.experts.shared = 2;
   if (kind == "joint") shape.kinds.fused = true;
+  if (kind == "fused experts") shape.experts.fused = true;
   if (kind == "one matrix") shape.recurrence.one_matrix = true;
   if (HasWholeKeys(shape)) return shape;
   shape.layer_count = 2;

@@ -456,19 +456,19 @@ class Reference {
   }
 
   Row Network(const Row& x, const std::string& suffix, size_t width, size_t expert) const {
-    const size_t first = expert * width * shape_.embedding;
-    const bool one = IsPhi();  // matrix, gates first
-    Row gate = Multiply(Layer((one ? "ffn_up" : "ffn_gate") + suffix), x, width, first);
-    const size_t behind = one ? width * shape_.embedding : first;
-    const Row up = Multiply(Layer("ffn_up" + suffix), x, width, behind);
+    const size_t size = width * shape_.embedding, first = expert * size;
+    const bool is_fused = shape_.experts.fused && suffix == "_exps.weight";
+    const bool one = is_fused || IsPhi();  // matrix, for each expert its gates first
+    const std::string ups = (is_fused ? "ffn_gate_up" : "ffn_up") + suffix;
+    Row gate = Multiply(Layer(one ? ups : "ffn_gate" + suffix), x, width, one ? 2 * first : first);
+    const Row up = Multiply(Layer(ups), x, width, one ? 2 * first + size : first);
     for (size_t i = 0; i < width; ++i)
       gate[i] = (IsGemma() ? Gelu(gate[i]) : Silu(gate[i])) * up[i];
     return Multiply(Layer("ffn_down" + suffix), gate, shape_.embedding, first);
   }
 
   Row OssExpert(const Row& x, size_t expert) const {
-    const size_t width = shape_.experts.feed_forward;
-    const size_t first = expert * width * shape_.embedding;
+    const size_t width = shape_.experts.feed_forward, first = expert * width * shape_.embedding;
     Row gate = Multiply(Layer("ffn_gate_exps.weight"), x, width, first);
     Row up = Multiply(Layer("ffn_up_exps.weight"), x, width, first);
     AddPart(gate, Layer("ffn_gate_exps.bias"), expert * width);

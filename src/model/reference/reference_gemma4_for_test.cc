@@ -147,12 +147,16 @@ class Gemma4 {
     for (const size_t expert : order) sum += scores[expert];
     const Row in = Normalised(x, "pre_ffw_norm_2.weight");
     const size_t width = shape_.experts.feed_forward, size = width * shape_.embedding;
-    const auto &both = Layer("ffn_gate_up_exps.weight"), &down = Layer("ffn_down_exps.weight");
+    const bool is_fused = shape_.experts.fused;
+    const auto& gates = Layer(is_fused ? "ffn_gate_up_exps.weight" : "ffn_gate_exps.weight");
+    const auto& ups = is_fused ? gates : Layer("ffn_up_exps.weight");
+    const auto& down = Layer("ffn_down_exps.weight");
     const auto& scales = Layer("ffn_down_exps.scale");
     Row out(shape_.embedding);
     for (const size_t expert : order) {
-      Row gate = Multiply(both, in, width, expert * 2 * size);
-      const Row up = Multiply(both, in, width, expert * 2 * size + size);
+      const size_t first = is_fused ? 2 * expert * size : expert * size;
+      Row gate = Multiply(gates, in, width, first);
+      const Row up = Multiply(ups, in, width, is_fused ? first + size : first);
       for (size_t i = 0; i < width; ++i) gate[i] = Gelu(gate[i]) * up[i];
       Row y = Multiply(down, gate, shape_.embedding, expert * size);
       Scale(y, double{scales[expert]} * scores[expert] / sum);

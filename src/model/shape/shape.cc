@@ -184,6 +184,24 @@ Result<uint32_t> ReadVocabSize(const gguf::Metadata& metadata, const Keys& keys)
   return static_cast<uint32_t>(listed);
 }
 
+// Tokens that are never the next one, such as the ends of images and sounds (Gemma 4).
+Result<std::vector<int32_t>> ReadSuppressed(const gguf::Metadata& metadata, uint32_t vocab_size) {
+  if (!metadata.Contains(kSuppressedKey)) return std::vector<int32_t>();
+  auto tokens = TRY(metadata.Get<std::vector<int32_t>>(kSuppressedKey));
+  for (const int32_t token : tokens) {
+    if (token < 0 || static_cast<uint32_t>(token) >= vocab_size) {
+      return DataLoss(
+          fmt::format("{} lists {} of a vocabulary of {}", kSuppressedKey, token, vocab_size));
+    }
+  }
+  std::ranges::sort(tokens);
+  const auto repeated = std::ranges::unique(tokens);
+  tokens.erase(repeated.begin(), repeated.end());
+  if (tokens.size() == vocab_size)
+    return DataLoss(fmt::format("{} lists all tokens, so that none is left", kSuppressedKey));
+  return tokens;
+}
+
 bool IsValidRope(const Rope& rope) {
   const bool has_base = std::isfinite(rope.base) && rope.base > 1.0f;
   if (rope.scaling == RopeScaling::kNone) return has_base;
@@ -454,6 +472,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (HasRecurrence(shape.arch)) TRY(ReadQwenNext(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
+  shape.suppressed = TRY(ReadSuppressed(metadata, shape.vocab_size));
   TRY(CheckShape(shape));
   return shape;
 }

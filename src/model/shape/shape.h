@@ -79,6 +79,7 @@ struct Experts {
   uint32_t dense_layers = 0;  // first layers, which have a dense network instead
   uint32_t shared = 0;        // experts that every token uses as well, as one network
   bool shared_gate = false;   // the shared network's weight is the sigmoid of a score
+  bool fused = false;         // files have the gates and ups of all experts in one tensor
   float scale = 1.0f;         // of the chosen experts' weights
   // Only DeepSeek V4; `limit` also gpt-oss.
   uint32_t hash_layers = 0;  // first layers, where a table chooses experts
@@ -223,6 +224,7 @@ struct Shape {
   bool tied_head = false;     // the output head is the token embedding
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3, Phi 3)
   bool head_norms = false;    // queries and keys are normed, if only files say so (GLM)
+  std::vector<int32_t> suppressed = {};  // tokens that are never the next one; ascending
 
   // Floats of a token's residual, and of its row between layers, and so between slices: after the
   // residual, the row may have what later layers need (carried.h).

@@ -21,6 +21,9 @@ namespace aster::model {
 inline constexpr uint32_t kMaxLayers = 4096;
 inline constexpr uint32_t kMaxWidth = 1 << 24;
 
+// Tokens that are never the next one: the key belongs to no architecture.
+inline constexpr std::string_view kSuppressedKey = "tokenizer.ggml.suppress_tokens";
+
 // Reads the keys of one architecture: `<arch>.<key>`.
 class Keys {
  public:

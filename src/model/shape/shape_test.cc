@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -46,6 +47,25 @@ TEST(Shape, RopeScalingSurvivesItsMetadata) {
   EXPECT_EQ(read->rope.factor, 4.0f);
   EXPECT_EQ(read->rope.original_context, 1024u);
   EXPECT_EQ(read->rope.beta_fast, 16.0f);
+}
+
+TEST(Shape, SuppressedTokensAreRead) {
+  gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+  const auto read = [&](std::vector<int32_t> tokens) {
+    metadata.Set("tokenizer.ggml.suppress_tokens", tokens);
+    return ReadBack(metadata);
+  };
+  EXPECT_TRUE(ReadBack(metadata)->suppressed.empty());
+  EXPECT_EQ(read({31, 7, 31})->suppressed, (std::vector<int32_t>{7, 31}));
+  EXPECT_EQ(read({})->suppressed, std::vector<int32_t>());
+  const auto vocab_size = static_cast<int32_t>(Tiny().vocab_size);
+  std::vector<int32_t> all(Tiny().vocab_size);
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::vector<int32_t>& bad : {{-1}, {vocab_size}, all}) {
+    const auto refused = read(bad);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message().find("tokenizer.ggml.suppress_tokens"), std::string::npos);
+  }
 }
 
 TEST(Shape, ZeroExpertsAndAWindowOfZeroAreNone) {

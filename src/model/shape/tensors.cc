@@ -171,6 +171,19 @@ void AddDense(const Shape& shape, LayerSpecs& layer) {
   if (shape.is_gemma()) layer.Vector("post_ffw_norm.weight", {embedding});
 }
 
+void AddExpertMatrices(const Shape& shape, LayerSpecs& layer) {
+  const uint64_t embedding = shape.embedding;
+  const uint64_t experts = shape.experts.count;
+  const uint64_t width = shape.experts.feed_forward;
+  if (shape.experts.fused) {
+    layer.Matrix("ffn_gate_up_exps.weight", {embedding, 2 * width, experts});
+  } else {
+    layer.Matrix("ffn_gate_exps.weight", {embedding, width, experts});
+    layer.Matrix("ffn_up_exps.weight", {embedding, width, experts});
+  }
+  layer.Matrix("ffn_down_exps.weight", {width, embedding, experts});
+}
+
 void AddMixture(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   const uint64_t experts = shape.experts.count;
@@ -178,9 +191,7 @@ void AddMixture(const Shape& shape, LayerSpecs& layer) {
   // The router stays in full precision: rounding could choose another expert.
   layer.Vector("ffn_gate_inp.weight", {embedding, experts});
   if (shape.experts.choice_bias) layer.Vector("exp_probs_b.bias", {experts});
-  layer.Matrix("ffn_gate_exps.weight", {embedding, feed_forward, experts});
-  layer.Matrix("ffn_up_exps.weight", {embedding, feed_forward, experts});
-  layer.Matrix("ffn_down_exps.weight", {feed_forward, embedding, experts});
+  AddExpertMatrices(shape, layer);
   if (const uint64_t shared = shape.experts.shared_width(); shared > 0) {
     if (shape.experts.shared_gate) layer.Vector("ffn_gate_inp_shexp.weight", {embedding});
     layer.Matrix("ffn_gate_shexp.weight", {embedding, shared});
@@ -218,14 +229,12 @@ void AddGemma4Layer(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   layer.Matrix("ffn_down.weight", {wide, embedding});
   layer.Vector("post_ffw_norm.weight", {embedding});
   if (const uint64_t experts = shape.experts.count; experts > 0) {
-    const uint64_t width = shape.experts.feed_forward;
     layer.Vector("ffn_gate_inp.weight", {embedding, experts});
     layer.Vector("ffn_gate_inp.scale", {embedding});
     layer.Vector("pre_ffw_norm_2.weight", {embedding});
     layer.Vector("post_ffw_norm_1.weight", {embedding});
     layer.Vector("post_ffw_norm_2.weight", {embedding});
-    layer.Matrix("ffn_gate_up_exps.weight", {embedding, 2 * width, experts});
-    layer.Matrix("ffn_down_exps.weight", {width, embedding, experts});
+    AddExpertMatrices(shape, layer);
     layer.Vector("ffn_down_exps.scale", {experts});
   }
   if (const uint64_t input = shape.kinds.input; input > 0) {

@@ -16,6 +16,7 @@
 #include "model/families/shape_mla.h"
 #include "model/families/shape_phi3.h"
 #include "model/families/shape_qwen_next.h"
+#include "model/shape/shape_keys.h"
 #include "model/shape/shape_router.h"
 
 namespace aster::model {
@@ -46,6 +47,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   metadata.Set(arch + ".context_length", shape.context_length);
   metadata.Set(arch + ".embedding_length", shape.embedding);
   metadata.Set(arch + ".vocab_size", shape.vocab_size);
+  if (!shape.suppressed.empty()) metadata.Set(kSuppressedKey, shape.suppressed);
   metadata.Set(arch + ".attention.head_count", shape.head_count);
   metadata.Set(arch + ".attention.head_count_kv", shape.kv_head_count);
   metadata.Set(arch + ".attention.key_length", shape.head_dim);

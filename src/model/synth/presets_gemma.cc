@@ -69,7 +69,7 @@ Shape Gemma4Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t 
 
 Shape Gemma4MoeShape(uint32_t layers, uint32_t experts) {
   Shape shape = Gemma4Shape(layers, 2816, 16, 2, 8, 2112);
-  shape.experts = {.count = experts, .used = 8, .feed_forward = 704};
+  shape.experts = {.count = experts, .used = 8, .feed_forward = 704, .fused = true};
   return shape;
 }
 

@@ -42,6 +42,7 @@ class Loader : TensorLoader {
       if (shape_.is_latent() && !shape_.mixes_ahead()) weights.merge = TRY(MixOf("output_hc_"));
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Head());
+      weights.logit_bias = TRY(LogitBias());
     }
     if (has_mtp) weights.mtp = TRY(Mtp());
     return weights;
@@ -74,6 +75,14 @@ class Loader : TensorLoader {
  private:
   Result<compute::Matrix> Head() {
     return Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight");
+  }
+
+  Result<compute::Array> LogitBias() {
+    if (shape_.suppressed.empty()) return compute::Array();
+    std::vector<float> bias(shape_.vocab_size, 0.0f);
+    for (const int32_t token : shape_.suppressed)
+      bias[static_cast<size_t>(token)] = -std::numeric_limits<float>::infinity();
+    return compute::Array::Of(backend_, bias);
   }
 
   Result<std::shared_ptr<const MtpWeights>> Mtp() {
@@ -163,14 +172,7 @@ class Loader : TensorLoader {
     std::vector<float> scale = TRY(HostFloats(Name("ffn_gate_inp.scale")));
     for (float& weight : scale) weight /= std::sqrt(static_cast<float>(shape_.embedding));
     layer.router_norm = TRY(compute::Array::Of(backend_, scale));
-    // For every expert the rows of gate, then those of up.
-    const PartRange gates = RowsOfExperts();
-    const uint32_t width = shape_.experts.feed_forward;
-    const PartRange ups = {width + gates.begin, width + gates.end};
-    return Experts({{"ffn_gate_up_exps.weight", gates, &compute::ExpertWeights::gate},
-                    {"ffn_gate_up_exps.weight", ups, &compute::ExpertWeights::up},
-                    {"ffn_down_exps.weight", RowsOfDown(), &compute::ExpertWeights::down}},
-                   layer.experts);
+    return RoutedExperts(layer.experts);
   }
 
   Status OwnInput(uint32_t index, LayerInputWeights& input) {
@@ -245,15 +247,22 @@ class Loader : TensorLoader {
   Status Mixture(LayerWeights& layer) {
     layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
     if (shape_.experts.choice_bias) layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
-    TRY(PlainExperts(layer.experts));
+    TRY(RoutedExperts(layer.experts));
     if (shape_.experts.shared_gate)
       layer.shared_gate = TRY(FineMatrix(Name("ffn_gate_inp_shexp.weight")));
     return shape_.experts.shared > 0 ? Shared(layer.shared) : Ok();
   }
 
-  Status PlainExperts(std::vector<compute::ExpertWeights>& experts) {
-    return Experts({{"ffn_gate_exps.weight", RowsOfExperts(), &compute::ExpertWeights::gate},
-                    {"ffn_up_exps.weight", RowsOfExperts(), &compute::ExpertWeights::up},
+  Status RoutedExperts(std::vector<compute::ExpertWeights>& experts) {
+    const bool is_fused = shape_.experts.fused;
+    // In a fused tensor, for every expert the rows of gate, then those of up.
+    const PartRange gates = RowsOfExperts();
+    const uint32_t before = is_fused ? shape_.experts.feed_forward : 0;
+    const PartRange ups = {before + gates.begin, before + gates.end};
+    return Experts({{is_fused ? "ffn_gate_up_exps.weight" : "ffn_gate_exps.weight", gates,
+                     &compute::ExpertWeights::gate},
+                    {is_fused ? "ffn_gate_up_exps.weight" : "ffn_up_exps.weight", ups,
+                     &compute::ExpertWeights::up},
                     {"ffn_down_exps.weight", RowsOfDown(), &compute::ExpertWeights::down}},
                    experts);
   }
@@ -413,7 +422,7 @@ class Loader : TensorLoader {
     } else {
       layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
     }
-    TRY(PlainExperts(layer.experts));
+    TRY(RoutedExperts(layer.experts));
     return Shared(layer.shared);
   }
 

@@ -180,6 +180,7 @@ struct Weights {
   MixWeights merge;                               // if the residual has several streams
   compute::Array output_norm;                     // [embedding]
   compute::Matrix head;                           // [vocab_size, embedding]
+  compute::Array logit_bias;                      // [vocab_size], if some tokens are suppressed
   std::shared_ptr<const MtpWeights> mtp;          // beside the head, if the model has it
 
   // The memory of packed weights.
