@@ -16,8 +16,7 @@
 namespace aster::open {
 namespace {
 
-constexpr std::string_view kNames[] = {"nova",   "pulsar", "comet",
-                                       "quasar", "nebula", "nova-dspark"};
+constexpr std::string_view kNames[] = {"nova", "pulsar", "comet", "quasar", "nova-dspark"};
 
 bool IsThere(const std::string& path) {
   std::error_code ignored;

@@ -48,6 +48,13 @@ TEST_F(BuiltinModelsTest, MissingModelsAreReportedWithTheFolders) {
               AllOf(HasSubstr("questions.jsonl"), HasSubstr(folders_[1])));
 }
 
+TEST_F(BuiltinModelsTest, EveryNameHasAModelInTheSourceTree) {
+  const std::vector<std::string> source = {ModelFolders().back()};
+  for (const std::string_view name : BuiltinModels()) {
+    EXPECT_TRUE(FindModelIn(std::string(name), source).ok()) << name;
+  }
+}
+
 TEST_F(BuiltinModelsTest, PathsAndOtherNamesAreLeftAsTheyAre) {
   Put(folders_[0] + "/nova.gguf");
   for (const char* name : {"./nova", "nova.gguf", "other", "some/nova", "", "nova/"}) {
