@@ -188,7 +188,8 @@ class FileDownload {
   }
 
   void Wait(uint32_t tries, const Error& why) {
-    int64_t wait_ns = std::min(kLongestWaitNs, kFirstWaitNs << std::min(tries, 6U));
+    const uint32_t doublings = std::min(std::max(tries, 1U) - 1, 6U);
+    int64_t wait_ns = std::min(kLongestWaitNs, kFirstWaitNs << doublings);
     if (retry_after_s_)
       wait_ns = std::min<int64_t>(kLongestWaitNs, int64_t{*retry_after_s_} * kNsPerSecond);
     if (options_.on_note) {

@@ -128,6 +128,7 @@ TEST_F(DownloadTest, IsGivenUpAfterTriesThatBringNothing) {
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message(), HasSubstr("run the command again"));
   EXPECT_EQ(http_.requests.size(), options_.max_tries);
+  EXPECT_EQ(clock_.slept_ns, (1 + 2 + 4 + 8 + 16) * kNsPerSecond);
 }
 
 TEST_F(DownloadTest, SaysWhatARefusalNeeds) {
