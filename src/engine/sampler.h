@@ -26,7 +26,7 @@ struct TokenBias {
 
 // In the order in which they are applied.
 struct SamplingOptions {
-  // Penalties apply to the last `penalty_window` tokens of the history, prompt included (0: none).
+  // Penalties apply to the last `penalty_window` tokens of the history, prompt included (0: all).
   uint32_t penalty_window = 64;
   float repetition_penalty = 1;  // divides logits above zero, multiplies those below; 1: none
   float frequency_penalty = 0;   // subtracted for each occurrence of the token

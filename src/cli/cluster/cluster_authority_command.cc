@@ -59,7 +59,7 @@ Result<ExitStatus> Export(const AuthorityOptions& options, Console& console) {
       "    {}\n"
       "\n"
       "Keep the two in different places: with both, any machine can be made a member. To make\n"
-      "another machine of the cluster a holder of the key, copy the file and type there:\n"
+      "another machine of the cluster a holder of the key, copy the file and run there:\n"
       "\n"
       "    {}\n",
       own.identity.cluster_name, options.path, console.Styled(Style::kBold, code.ToText()),
