@@ -83,8 +83,8 @@ struct Heads {
   HeadNorm norm = HeadNorm::kNone;
   Tensor norm_weight = {};  // [dim]
   float epsilon = 0;
-  Angles angles = {};    // none: they are not turned
-  size_t unrotated = 0;  // elements of a head before those that are turned
+  Angles angles = {};    // none: they are not rotated
+  size_t unrotated = 0;  // elements of a head before those that are rotated
   kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;
   bool inverse = false;
 };
@@ -121,9 +121,9 @@ struct HeadAttention {
   uint32_t sinks;            // first positions that it sees, too
   float cap = 0.0f;          // soft cap of scores; 0: none
   Tensor sink_logits = {};   // [head_count], each a further weight in the softmax's sum; or none
-  Tensor queries;            // [rows, head_count * key_dim], turned to their positions; or none:
+  Tensor queries;            // [rows, head_count * key_dim], rotated to their positions; or none:
                              // then nothing attends
-  Tensor keys;  // [rows, all heads of a page * key_dim], turned to their positions; written first.
+  Tensor keys;  // [rows, all heads of a page * key_dim], rotated to their positions; written first.
                 // None: they have been written
   Tensor values;  // [rows, the same * value_dim]
   Tensor out;     // [rows, head_count * value_dim]
@@ -268,7 +268,7 @@ struct RowAttention {
   kernels::LatentFormat compressed_format;
   size_t head_count;
   float scale;     // of scores
-  Tensor queries;  // [rows, head_count * dim], turned to their positions
+  Tensor queries;  // [rows, head_count * dim], rotated to their positions
   Tensor sinks;    // [head_count]
   Tensor out;      // [rows, head_count * dim], before RoPE is undone
 };

@@ -43,11 +43,11 @@ std::vector<Row> Rows() {
       {Arch::kQwen3, "Qwen3", {hermes}},
       {Arch::kQwen3Moe, "Qwen3-MoE, Qwen3-Coder", {hermes, coder}},
       {Arch::kQwen3Next, "Qwen3-Next 80B A3B, Qwen3-Coder-Next", {hermes, coder}},
-      {Arch::kQwen35, "Qwen3.5 and Qwen3.6, dense, texts only", {coder}},
-      {Arch::kQwen35Moe, "Qwen3.5 and Qwen3.6 with experts, texts only", {coder}},
+      {Arch::kQwen35, "Qwen3.5 and Qwen3.6, dense, text only", {coder}},
+      {Arch::kQwen35Moe, "Qwen3.5 and Qwen3.6 with experts, text only", {coder}},
       {Arch::kGemma2, "Gemma 2 of 2 to 27 B parameters", {json}},
-      {Arch::kGemma3, "Gemma 3 of 270 M to 27 B parameters, texts only", {json}},
-      {Arch::kGemma4, "Gemma 4: E2B, E4B, 31B and 26B A4B, texts only", {Family::kGemma}},
+      {Arch::kGemma3, "Gemma 3 of 270 M to 27 B parameters, text only", {json}},
+      {Arch::kGemma4, "Gemma 4: E2B, E4B, 31B and 26B A4B, text only", {Family::kGemma}},
       {Arch::kPhi3, "Phi 3, Phi 3.5 mini, Phi 4, Phi 4 mini", {Family::kPhi}},
       {Arch::kGptOss, "gpt-oss-20b, gpt-oss-120b", {Family::kHarmony}},
       {Arch::kGlm4Moe, "GLM 4.5, GLM 4.5 Air, GLM 4.6, GLM 4.7", {Family::kGlm}},
@@ -61,7 +61,7 @@ std::vector<Row> Rows() {
        {Family::kDsml32, Family::kDeepSeek}},
       {Arch::kGlmDsa, "GLM 5, 5.1, 5.2", {Family::kGlm}},
       {Arch::kDeepSeek4, "DeepSeek V4 Flash and PRO", {Family::kDsml}},
-      {Arch::kDeepSeek41, "DeepSeek V4.1 Flash, texts only", {Family::kDsml41}},
+      {Arch::kDeepSeek41, "DeepSeek V4.1 Flash, text only", {Family::kDsml41}},
   };
 }
 

@@ -329,7 +329,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
       ->group(kGroup)
       ->type_name("ARCH");
   add("--layers", options.layers, "Layers");
-  add("--embedding", options.embedding, "Width of the hidden rows");
+  add("--embedding", options.embedding, "Width of the hidden states");
   add("--heads", options.heads, "Attention heads");
   add("--kv-heads", options.kv_heads, "Heads of keys and values");
   add("--head-dim", options.head_dim, "Head size");
@@ -339,7 +339,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--experts", options.experts, "Experts in a layer");
   add("--experts-used", options.experts_used, "Experts used per token");
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
-  add("--rope-base", options.rope_base, "Base of the rotary frequencies");
+  add("--rope-base", options.rope_base, "Base of the frequencies of RoPE");
   add("--window", options.window,
       "Sliding window in tokens, the current one included; of gemma2, gemma3, gemma4, phi3, "
       "gpt-oss, deepseek4 and deepseek41");

@@ -99,7 +99,7 @@ Status ExpectPlainYarn(const Keys& keys, const Rope& rope) {
   return Ok();
 }
 
-// Layers without compressed rows use the plain RoPE base; the others a base of their own, stretched
+// Layers without compressed rows use the plain RoPE base; the others a base of their own, scaled
 // by YaRN without its magnitude factor.
 Status ReadRopes(const Keys& keys, Shape& shape) {
   shape.rope.dimensions = TRY(keys.Count("rope.dimension_count", kMaxWidth));

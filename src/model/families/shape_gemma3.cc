@@ -65,7 +65,7 @@ Status CheckGemma3(const Shape& shape) {
   if (shape.sliding_window < 2 || shape.full_every == 0) {
     return Unimplemented(
         fmt::format("a window (attention.sliding_window) of {} in all layers but every {}; at "
-                    "least 2 positions and a layer that sees all are supported",
+                    "least 2 positions and a full-attention layer are supported",
                     shape.sliding_window, shape.full_every));
   }
   if (shape.window_rope.dimensions != shape.rope.dimensions) {

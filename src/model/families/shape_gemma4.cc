@@ -44,7 +44,7 @@ Result<uint32_t> ReadGemma4Pattern(const Keys& keys, uint32_t layer_count) {
     is_regular = has_window[layer] == ((layer + 1) % every != 0);
   if (is_regular) return static_cast<uint32_t>(every);
   return keys.Unexpected(kGemma4Pattern, "of no such pattern",
-                         "a layer that sees all behind as many with a window, again and again,");
+                         "a full-attention layer behind as many with a window, again and again,");
 }
 
 // One number for the layers of each kind.

@@ -29,8 +29,8 @@ Status ReadMimo2Pattern(const Keys& keys, Shape& shape) {
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     if (has_window[layer] == (WindowOf(shape, layer) > 0)) continue;
     return keys.Unexpected(kMimo2Pattern, "of no such pattern",
-                           "a first layer that sees all, and then the last of as many, again and "
-                           "again,");
+                           "a full-attention layer at first, and then the last of as many, again "
+                           "and again,");
   }
   return Ok();
 }

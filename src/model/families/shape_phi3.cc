@@ -11,7 +11,7 @@ Status ReadPhi3(const Keys& keys, Shape& shape) {
   for (const char* key : {"leading_dense_block_count", "nextn_predict_layers"})
     TRY(keys.ExpectNumber(key, 0));
   if (shape.rope.scaling != RopeScaling::kNone)
-    return keys.Unexpected("rope.scaling.type", "a way of stretching", "none or longrope");
+    return keys.Unexpected("rope.scaling.type", "another scaling", "none or longrope");
   shape.rope.original_context =
       TRY(keys.CountOr("rope.scaling.original_context_length", UINT32_MAX, shape.context_length));
   shape.rope.attention_factor = TRY(keys.PositiveOr("rope.scaling.attn_factor", 1.0f));

@@ -418,7 +418,7 @@ TEST(Forward, ADeepSeek2OfAnotherKindAgreesWithTheTextbook) {
   shape.experts.groups = 2;
   shape.experts.used_groups = 1;
   expect_truth(shape);
-  // GLM 4.7 Flash: RoPE is not stretched.
+  // GLM 4.7 Flash: RoPE is not scaled.
   shape = SmallShape(Arch::kDeepSeek2);
   shape.rope = {.base = 1000000.0f, .dimensions = 32};
   // All experts: with these weights two have nearly the same score, so that f16 would choose.

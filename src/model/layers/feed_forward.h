@@ -44,7 +44,7 @@ class FeedForward {
   Result<std::span<const int32_t>> ReadChoice();
 
   // The same in two halves, for a group that computes the layer. First the part's columns of the
-  // wide row, gated; valid until the next call.
+  // wide row (the intermediate activation), gated; valid until the next call.
   Result<compute::Tensor> ExpandDense(const compute::ExpertWeights& dense, compute::Operand& rows);
   // Then the output from all columns of the wide row, of which the part has some columns. The
   // caller sets these operands: the wide rows, and those of the shared experts together.

@@ -168,7 +168,7 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
   // The window of an MTP block is its own.
   if (options.window != shape.sliding_window || options.sinks != 0) {
     return Unimplemented(fmt::format(
-        "a window of {} and {} sinks: layers of this architecture see all; leave --kv-window out",
+        "a window of {} and {} sinks: this architecture takes neither; leave --kv-window out",
         options.window, options.sinks));
   }
   std::vector<std::vector<kv::Stream>> layers;

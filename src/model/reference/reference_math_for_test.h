@@ -36,7 +36,7 @@ void Normalise(std::span<double> x, const std::vector<float>& weight, double eps
 void NormaliseLayer(Row& row, const std::vector<float>& weight, const std::vector<float>& bias);
 
 // YaRN as in its paper, with the correction range widened to whole pairs, as for published files:
-// fast pairs keep their frequency, slow ones are stretched, with a ramp between.
+// fast pairs keep their frequency, slow ones are scaled, with a ramp between.
 double Stretched(const Rope& rope, double pair, double frequency);
 
 double Magnitude(const Rope& rope);

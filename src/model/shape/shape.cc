@@ -107,7 +107,7 @@ Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
   rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
   rope.scaling = TRY(ParseRopeScaling(keys, shape.arch));
   if (rope.scaling == RopeScaling::kNone) {
-    // Without a type it is unknown how to stretch.
+    // Without a type it is unknown how to scale.
     if (!keys.Contains("rope.scaling.type")) TRY(keys.ExpectValue("rope.scaling.factor", 1.0f));
     if (shape.arch != Arch::kPhi3) TRY(keys.ExpectValue("rope.scaling.attn_factor", 1.0f));
     return rope;
@@ -218,9 +218,9 @@ Status CheckRope(const Shape& shape) {
   for (const Rope& rope : {shape.rope, shape.window_rope, shape.latent.rope}) {
     if (IsValidRope(rope)) continue;
     return DataLoss(
-        fmt::format("positions cannot rotate by a base of {} (rope.freq_base), stretched {} times "
-                    "from {}, with betas of {} and {}: a base above 1, a factor of at least 1 and "
-                    "a fast beta no less than the slow one are needed",
+        fmt::format("RoPE cannot have a base of {} (rope.freq_base), a scaling factor of {} from "
+                    "{} positions, and betas of {} and {}: a base above 1, a factor of at least 1 "
+                    "and a fast beta no less than the slow one are needed",
                     rope.base, rope.factor, rope.original_context, rope.beta_fast, rope.beta_slow));
   }
   return Ok();

@@ -49,17 +49,17 @@ Result<Arch> ParseArch(std::string_view name);
 // "llama, qwen2, …", for messages.
 std::string KnownArchs();
 
-// How RoPE is stretched beyond the context that a model was trained on.
+// How RoPE is scaled beyond the context that a model was trained on.
 enum class RopeScaling : uint8_t { kNone, kLinear, kYarn };
 
 struct Rope {
   float base = 10000.0f;
   uint32_t dimensions = 0;  // of a head that RoPE applies to; the rest is unchanged
   RopeScaling scaling = RopeScaling::kNone;
-  float factor = 1.0f;            // by which positions are stretched
-  uint32_t original_context = 0;  // positions before stretching; 0 if not scaled
-  // YaRN's numbers: pairs that turn more than beta_fast times over the original context keep their
-  // frequency, those below beta_slow are stretched, and attention is scaled by attention_factor. A
+  float factor = 1.0f;            // by which positions are divided
+  uint32_t original_context = 0;  // positions before scaling; 0 if not scaled
+  // YaRN's numbers: pairs with more than beta_fast turns over the original context keep their
+  // frequency, those below beta_slow are scaled, and attention is scaled by attention_factor. A
   // log_multiplier divides it by 1 + log_multiplier · 0.1 ln factor.
   float attention_factor = 1.0f;
   float log_multiplier = 0.0f;

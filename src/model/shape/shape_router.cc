@@ -132,7 +132,7 @@ Status ExpectPlainRouter(const Keys& keys) {
   TRY(keys.ExpectNumber("expert_gating_func", kNumberOfSoftmax));
   if (!TRY(keys.FlagOr("expert_weights_norm", true)))
     return keys.Unexpected("expert_weights_norm", "false", "true");
-  // Some files have zero if shares are not scaled.
+  // Some files have zero if routing weights are not scaled.
   if (TRY(keys.ZeroOrPositive("expert_weights_scale")) != 0.0f)
     TRY(keys.ExpectValue("expert_weights_scale", 1.0f));
   Experts experts;

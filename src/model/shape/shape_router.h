@@ -26,7 +26,7 @@ std::string_view NormOfMtp(const Shape& shape);
 // first layers without experts. For missing keys `shape` has the usual values.
 Status ReadRouter(const Keys& keys, Shape& shape);
 
-// For families with a plain router (a softmax over all experts; the shares of chosen ones sum up to
+// For families with a plain router (a softmax over all experts; the weights of chosen ones sum to
 // 1): an error if the file says otherwise.
 Status ExpectPlainRouter(const Keys& keys);
 

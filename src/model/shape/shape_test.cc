@@ -238,7 +238,7 @@ TEST(Shape, OfMistral3SurvivesItsMetadata) {
   EXPECT_EQ(read->temperature, 0.1f);
   EXPECT_EQ(read->rope.log_multiplier, 1.0f);
   EXPECT_EQ(read->rope.factor, 16.0f);
-  // Mistral Small 3 has the same architecture, without growing queries and stretching.
+  // Mistral Small 3 has the same architecture, without growing queries and RoPE scaling.
   shape.temperature = 0.0f;
   shape.rope = {.base = 1e9f, .dimensions = 64};
   const auto plain = ReadBack(MetadataOf(shape));

@@ -210,7 +210,7 @@ Shape TinyGemma3Shape() {
   return shape;
 }
 
-// A Mistral 3 with heads of 128; widths and context stretching differ between its sizes.
+// A Mistral 3 with heads of 128; widths and RoPE scaling differ between its sizes.
 Shape Mistral3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t feed_forward,
                     float base, float factor, uint32_t original_context) {
   return {.arch = Arch::kMistral3,

@@ -57,7 +57,7 @@ Shape KimiK2Shape() {
   return shape;
 }
 
-// Its RoPE is not stretched.
+// Its RoPE is not scaled.
 Shape GlmFlashShape() {
   Shape shape = DeepSeek3Shape(47, 1, 64);
   shape.context_length = 202752;

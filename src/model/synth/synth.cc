@@ -55,7 +55,7 @@ Spread SpreadOf(const TensorSpec& spec) {
   return {.mean = 0.0f, .deviation = 1.0f / root};
 }
 
-// Frequency factors as in models with a stretched context: fast pairs unchanged, slow ones slower
+// Frequency factors as in models with RoPE scaling: fast pairs unchanged, slow ones slower
 // by `slowest`, and a ramp between.
 float RopeFactor(uint64_t index, uint64_t count, float slowest) {
   const uint64_t ramp_begin = count * 3 / 8;
