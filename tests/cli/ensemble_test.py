@@ -93,7 +93,7 @@ class Chat(Case):
         self.assertIn("Answer: 13", chat.ask("7 + 6 = ?"))
         self.assertIn("messages  4", chat.ask("/stats"))
         self.assertIn("Removed", chat.ask("/undo"))
-        self.assertIn("are not kept", chat.ask("/save talk"))
+        self.assertIn("cannot be saved or loaded", chat.ask("/save talk"))
 
 
 class Other(Case):

@@ -428,6 +428,10 @@ class Sessions(Home):
     def test_wrong_usage(self):
         self.session("save", "kept", self.tiny, check=USAGE)
         self.session("save", ".hidden", self.tiny, "--prompt-file", self.prompt, check=INPUT)
+        empty = self.home / "empty.txt"
+        empty.write_text("")
+        refused = self.run_here("session", "save", "kept", self.tiny, "--prompt-file", empty, "--raw", check=INPUT)
+        self.assertIn(f"{empty}: gives no tokens", refused.stderr.decode())
         self.session(check=USAGE)
         self.run_here("run", self.tiny, "--session", "nobody", "-p", "x", check=INPUT)
 

@@ -318,7 +318,7 @@ export function AssistantMessage({ conversation, turn, running, isLast }: Assist
 // How far the prompt is.
 const Reading = ({ done, total }: { done: number; total: number }): JSX.Element => (
   <small role="progressbar" aria-label="Prompt" aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
-    reading {count(done)} of {count(total)}
+    prefill {count(done)} of {count(total)}
   </small>
 );
 

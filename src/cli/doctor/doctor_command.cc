@@ -50,7 +50,7 @@ void Print(const Finding& finding, Console& console) {
       console.Styled(StyleOf(finding.level), fmt::format("{:<7}", LevelName(finding.level))),
       finding.subject, Harmless(finding.found));
   if (!finding.cost.empty()) console.Print("        costs: {}\n", Harmless(finding.cost));
-  if (!finding.fix.empty()) console.Print("        mend:  {}\n", Harmless(finding.fix));
+  if (!finding.fix.empty()) console.Print("        fix:   {}\n", Harmless(finding.fix));
 }
 
 void PrintAll(const std::vector<Finding>& findings, Console& console) {

@@ -23,7 +23,7 @@ constexpr std::string_view kThinkClose = "</think>";
 
 ReplyPrinter::ReplyPrinter(Console& console, const Clock& clock, Options options)
     : console_(console), options_(options), wrap_(options.columns) {
-  progress_.emplace(console, clock, "reading", Progress::Unit::kTokens);
+  progress_.emplace(console, clock, "prefill", Progress::Unit::kTokens);
 }
 
 void ReplyPrinter::OnPrefill(uint64_t done, uint64_t total) {

@@ -127,7 +127,8 @@ Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
 }
 
 Result<std::string> RefuseToKeep(const std::string& /*name*/) {
-  return Unimplemented("conversations of an ensemble are not kept");
+  return Unimplemented(
+      "a conversation of an ensemble cannot be saved or loaded; run one of its members alone");
 }
 
 Status TalkWith(const ensemble::OpenMembers& opened, const RunOptions& options, Clock& clock,

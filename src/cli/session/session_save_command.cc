@@ -75,7 +75,7 @@ Result<respond::Transcript> TranscriptToKeep(const SessionSaveFlags& options,
 
 Status Compute(engine::Generator& generator, respond::Chat& chat, Console& console,
                const Clock& clock) {
-  Progress progress(console, clock, "reading", Progress::Unit::kTokens);
+  Progress progress(console, clock, "prefill", Progress::Unit::kTokens);
   engine::Request request;
   request.sequence = &chat.sequence();
   request.max_tokens = 0;
@@ -94,7 +94,12 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
   const respond::Model model = respond::ModelOf(prompt);
   respond::Transcript transcript = TRY(TranscriptToKeep(options, model, shape.vocab_size));
-  if (transcript.tokens.empty()) return InvalidArgument("there is no text to keep");
+  if (transcript.tokens.empty()) {
+    const bool is_text = options.conversation_path.empty();
+    return InvalidArgument(
+        fmt::format("{}: gives no tokens; give a text or a conversation that is not empty",
+                    is_text ? options.prompt_path : options.conversation_path));
+  }
   const auto opened = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
       {.model = &options.model, .cluster = &options.cluster, .max_running = 1, .is_kept = true},
