@@ -89,7 +89,7 @@ async function saysHowFarThePromptIs(page) {
     readings = await readingsOfAPrompt(page, attempt);
   assert.ok(readings.length > 0, 'no progress of the prompt');
   for (const [text, now] of readings) {
-    assert.match(text, /^reading [\d,]+ of \d,\d{3}$/);
+    assert.match(text, /^prefill [\d,]+ of \d,\d{3}$/);
     assert.equal(text.split(' ')[1].replace(',', ''), now);
   }
   assert.equal(await page.getByRole('progressbar').count(), 0);
