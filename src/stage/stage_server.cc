@@ -84,13 +84,10 @@ StageServer::StageServer(net::Network& network, SliceSource& source, StageOption
 StageServer::~StageServer() = default;
 
 void StageServer::Handle(net::Event event) {
-  if (event.kind == net::Event::Kind::kDown) {
-    BreakGroupsOf(event.from, event.why.ok() ? Error(Code::kUnavailable, "") : event.why.error());
-  }
-  if (MayHandle(event)) {
-    HandleNow(std::move(event));
+  if (Route* const busy = RouteToAwait(event)) {
+    Defer(*busy, std::move(event));
   } else {
-    deferred_.push_back(std::move(event));
+    HandleNow(std::move(event));
   }
   HandleDeferred();
 }
@@ -109,8 +106,8 @@ void StageServer::HandleNow(net::Event event) {
 }
 
 void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
-  // PartRows, Work and Cancel do not change the sequences of frames in flight. Before any other
-  // message is handled, these frames are finished.
+  // PartRows, Work and Cancel do not change the sequences of frames in flight. No device computes
+  // while any other message is handled.
   if (auto* rows = std::get_if<wire::PartRows>(&message)) {
     return OnPartRows(from, std::move(*rows));
   }
@@ -537,11 +534,16 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
   // Its fetches end, and rows that were sent to it no longer count as in flight.
   kv_server_.Forget(node);
-  // Finds routes whose conductor is on the node, and routes with a next stage there.
-  std::vector<wire::RouteId> orphaned, cut;
+  // Finds routes whose conductor is on the node, routes with a group that it is in, and routes with
+  // a next stage there.
+  std::vector<wire::RouteId> orphaned, split, cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {
       orphaned.push_back(id);
+      continue;
+    }
+    if (route.group && route.group->Has(node)) {
+      split.push_back(id);
       continue;
     }
     const bool is_next = std::ranges::any_of(route.stages, [&, &held = route](const auto& entry) {
@@ -552,6 +554,12 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
   }
   // The KV cache stays with the slice: the route that replaces this one finds it again.
   for (const wire::RouteId id : orphaned) Drop(id);
+  for (const wire::RouteId id : split) {
+    Break(id,
+          Error(Code::kUnavailable, fmt::format("node {} cannot reach node {} of its group: {}",
+                                                Self(), node.ToText(), why.message())),
+          node);
+  }
   for (const wire::RouteId id : cut) {
     Break(id, Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}: {}", Self(),
                                                     node.ToText(), why.message())));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A node's part of routes: loads slices, queues and computes frames, and sends their results on.
-// While a device computes one frame, another one begins; all frames are finished before anything
-// else changes sequences. A state machine without threads and sockets: its owner passes events to
+// While a device computes one frame, another one begins; a route's frames are finished before
+// anything else changes its sequences. A state machine without threads and sockets: its owner passes events to
 // it and calls Compute and Tick. Must not know requests and their clients.
 #pragma once
 
@@ -182,6 +182,8 @@ class StageServer final : public LocalStages {
     size_t expected = 0;  // stages on this node
     bool is_ready = false;
     int64_t reported_ns = 0;
+    // Messages that would change its sequences while a frame of its group waits for other nodes.
+    std::deque<net::Event> deferred;
 
     bool follows() const { return open.part > 0; }
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
@@ -200,8 +202,10 @@ class StageServer final : public LocalStages {
 
   void HandleNow(net::Event event);
   bool AwaitsParts() const;
+  bool AwaitsParts(const Route& route) const;
   static bool WaitsForParts(const FrameInFlight& frame);
-  bool MayHandle(const net::Event& event) const;
+  Route* RouteToAwait(const net::Event& event);
+  void Defer(Route& route, net::Event event);
   void HandleDeferred();
   void OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns);
   void OnOpen(const wire::NodeId& from, wire::OpenRoute&& open);
@@ -230,7 +234,6 @@ class StageServer final : public LocalStages {
   void OnPartRows(const wire::NodeId& from, wire::PartRows&& rows);
   void OnMemberHolds(const wire::NodeId& from, const wire::Holds& holds);
   bool OnMemberState(const wire::NodeId& from, const wire::RouteState& state);
-  void BreakGroupsOf(const wire::NodeId& node, const Error& why);
 
   Status CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const;
   Result<std::shared_ptr<HeldSlice>> FindSlice(const wire::OpenRoute& open);
@@ -246,14 +249,14 @@ class StageServer final : public LocalStages {
   void NoteLostGpu(const std::string& which);
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
-  bool IsInFlight(const StageEntry& entry, wire::SequenceId sequence) const;
+  bool IsInFlight(const StageMemory& memory, wire::SequenceId sequence) const;
   // Removes segments from the queues, and returns their attempts.
   using IsMeant = FunctionRef<bool(const wire::WorkSegment&)>;
   static std::vector<uint64_t> TakeBack(StageEntry& entry, IsMeant is_meant);
   void RefuseAttempts(const Route& route, const StageEntry& entry, wire::SequenceId sequence,
                       std::span<const uint64_t> attempts, const char* why);
   bool CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const;
-  bool CanBegin(const StageEntry& entry) const;
+  bool CanBegin(const Route& route, const StageEntry& entry) const;
   bool CanContinue(const StageEntry& entry) const;
   size_t AnswersInFlight(const StageEntry& entry) const;
   size_t MostContinued(const StageEntry& entry) const;
@@ -293,8 +296,6 @@ class StageServer final : public LocalStages {
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
   std::vector<FrameInFlight> frames_in_flight_;  // the oldest first; destroyed before their routes
-  // Events that would change sequences while frames wait for other nodes of their group.
-  std::deque<net::Event> deferred_;
   bool has_part_rows_ = false;  // since frames were advanced last
   int64_t last_end_ns_ = 0;     // when a frame was finished
   WorkRates rates_;

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "base/hash.h"
 #include "model/memory/memory.h"
@@ -17,7 +19,7 @@
 namespace aster::stage {
 namespace {
 
-// Only nodes that break the protocol send more.
+// Only nodes that break the protocol send more for a route.
 constexpr size_t kMostDeferred = 65536;
 // While an answer is decoded, its next frame comes within this time.
 constexpr int64_t kSoonNs = 10 * kNsPerMs;
@@ -30,6 +32,19 @@ wire::RouteId NumberOfGroup(const wire::OpenRoute& open) {
   hasher.AddValue(open.index);
   hasher.AddValue(open.stages[open.index].node.value.low);
   return hasher.Digest().low;
+}
+
+// Messages that are handled in order for a route, as each may depend on those before.
+using InOrder = std::variant<wire::Begin, wire::Holds, wire::End, wire::Work, wire::SendKv,
+                             wire::KvRows, wire::KvTaken, wire::Halt, wire::Cancel>;
+
+// The route of such a message; nothing for any other one.
+std::optional<wire::RouteId> RouteInOrder(const wire::Message& message) {
+  const auto route_of = []<typename T>(const T& of) -> std::optional<wire::RouteId> {
+    if constexpr (wire::kIsOneOf<T, InOrder>) return of.route;
+    return std::nullopt;
+  };
+  return std::visit(route_of, static_cast<const wire::AnyMessage&>(message));
 }
 
 }  // namespace
@@ -146,6 +161,12 @@ bool StageServer::AwaitsParts() const {
   return std::ranges::any_of(frames_in_flight_, &FrameInFlight::awaits_parts);
 }
 
+bool StageServer::AwaitsParts(const Route& route) const {
+  return std::ranges::any_of(frames_in_flight_, [&](const FrameInFlight& frame) {
+    return frame.awaits_parts && frame.route == route.open.route;
+  });
+}
+
 // Whether the frame waits for other nodes now, rather than for a device of this node.
 bool StageServer::WaitsForParts(const FrameInFlight& frame) {
   return frame.awaits_parts && !Stage::IsComputing(*frame.frame);
@@ -159,25 +180,37 @@ bool StageServer::ExpectsGroupMessage() const {
   return last != routes_.end() && last->second.group != nullptr;
 }
 
-// Events that change sequences must wait until no frame is in flight. Frames of a group need later
-// events (PartRows) to finish, so the others are deferred rather than handled in order.
-bool StageServer::MayHandle(const net::Event& event) const {
-  if (!AwaitsParts() && deferred_.empty()) return true;
-  if (event.kind != net::Event::Kind::kMessage) return event.kind == net::Event::Kind::kUp;
-  if (std::holds_alternative<wire::PartRows>(event.message)) return true;
-  return deferred_.empty() && (std::holds_alternative<wire::Work>(event.message) ||
-                               std::holds_alternative<wire::Cancel>(event.message));
+// The route for whose frames the event must wait, or null. A message that changes sequences waits
+// until no frame of its route waits for other nodes, and later ones of that route wait behind it.
+// Nothing else waits: neither rows, with which frames go on, nor what ends a route, nor messages
+// about other routes.
+StageServer::Route* StageServer::RouteToAwait(const net::Event& event) {
+  if (event.kind != net::Event::Kind::kMessage) return nullptr;
+  const std::optional<wire::RouteId> id = RouteInOrder(event.message);
+  if (!id) return nullptr;
+  const auto found = routes_.find(*id);
+  Route* const route = found != routes_.end() ? &found->second : RouteOfLedGroup(*id);
+  if (route == nullptr) return nullptr;
+  const bool changes = !std::holds_alternative<wire::Work>(event.message) &&
+                       !std::holds_alternative<wire::Cancel>(event.message);
+  return !route->deferred.empty() || (changes && AwaitsParts(*route)) ? route : nullptr;
+}
+
+void StageServer::Defer(Route& route, net::Event event) {
+  if (route.deferred.size() < kMostDeferred) return route.deferred.push_back(std::move(event));
+  Break(route.open.route, ResourceExhausted(fmt::format(
+                              "node {} gets more messages than its group computes", Self())));
 }
 
 void StageServer::HandleDeferred() {
-  if (deferred_.size() > kMostDeferred && AwaitsParts()) {
-    const auto waiting = std::ranges::find_if(frames_in_flight_, &FrameInFlight::awaits_parts);
-    Break(waiting->route, ResourceExhausted(fmt::format(
-                              "node {} gets more messages than its group computes", Self())));
-  }
-  while (!deferred_.empty() && !AwaitsParts()) {
-    net::Event event = std::move(deferred_.front());
-    deferred_.pop_front();
+  // Handling an event may end any route.
+  const auto may_go_on = [this](const auto& item) {
+    return !item.second.deferred.empty() && !AwaitsParts(item.second);
+  };
+  for (auto next = std::ranges::find_if(routes_, may_go_on); next != routes_.end();
+       next = std::ranges::find_if(routes_, may_go_on)) {
+    net::Event event = std::move(next->second.deferred.front());
+    next->second.deferred.pop_front();
     HandleNow(std::move(event));
   }
 }
@@ -229,28 +262,6 @@ bool StageServer::OnMemberState(const wire::NodeId& from, const wire::RouteState
   const bool is_lost = status.error().code() == Code::kNotFound;
   Break(route->open.route, status.error(), is_lost ? from : state.lost);
   return true;
-}
-
-// Breaks the routes with a group that the node is in: their frames would wait for ever.
-void StageServer::BreakGroupsOf(const wire::NodeId& node, const Error& why) {
-  std::vector<wire::RouteId> broken;
-  for (const auto& item : routes_) {
-    const auto& [id, route] = item;
-    if (!route.group) continue;
-    if (route.open.conductor.node == node) {
-      // OnDown drops the route.
-      std::erase_if(frames_in_flight_,
-                    [&item](const FrameInFlight& frame) { return frame.route == item.first; });
-    } else if (route.group->Has(node) && node != network_.self()) {
-      broken.push_back(id);
-    }
-  }
-  for (const wire::RouteId id : broken) {
-    Break(id,
-          Error(Code::kUnavailable, fmt::format("node {} cannot reach node {} of its group: {}",
-                                                Self(), node.ToText(), why.message())),
-          node);
-  }
 }
 
 }  // namespace aster::stage

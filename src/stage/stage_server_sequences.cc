@@ -216,6 +216,8 @@ void StageServer::TellHolds(const Route& route, const StageMemory& memory,
 // Sends the rows that the transfers of a sequence may send now. Called whenever rows were computed,
 // came or were taken.
 void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence) {
+  // A frame in flight may change the sequence's states: its end sends the rows.
+  if (IsInFlight(memory, sequence)) return;
   // While a stage decodes the sequence by itself, more rows are coming.
   const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
     return &entry->stage->memory() == &memory && entry->generations.contains(sequence);

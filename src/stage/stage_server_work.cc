@@ -91,26 +91,24 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
 
 bool StageServer::has_work() const {
   if (!std::ranges::all_of(frames_in_flight_, WaitsForParts)) return true;
-  if (AwaitsParts()) {
-    // All frames in flight wait for messages; meanwhile another frame may begin.
-    if (has_part_rows_ || !deferred_.empty()) return has_part_rows_;
-    if (frames_in_flight_.size() >= kMostFramesInFlight) return false;
-  }
+  // All frames in flight wait for messages. Some may have come, or another frame may begin.
+  if (has_part_rows_ && AwaitsParts()) return true;
   return std::ranges::any_of(routes_, [this](const auto& item) {
-    return std::ranges::any_of(
-        item.second.stages,
-        [this](const std::unique_ptr<StageEntry>& entry) { return CanBegin(*entry); });
+    return std::ranges::any_of(item.second.stages,
+                               [&](const auto& entry) { return CanBegin(item.second, *entry); });
   });
 }
 
 // Finishes or begins one frame. Waits for a device only if neither is possible.
 void StageServer::Compute() {
-  if (AdvanceFrames()) return HandleDeferred();
-  if (frames_in_flight_.size() < kMostFramesInFlight && deferred_.empty() && BeginNext()) return;
+  const bool has_worked = AdvanceFrames() || BeginNext();
   // Rows of other nodes come as messages: the caller must not be kept from handling them.
-  if (frames_in_flight_.empty() || std::ranges::any_of(frames_in_flight_, WaitsForParts)) return;
-  Stage::Wait(*frames_in_flight_.front().frame);
-  AdvanceFrames();
+  const bool may_wait = !std::ranges::any_of(frames_in_flight_, WaitsForParts);
+  if (!has_worked && may_wait && !frames_in_flight_.empty()) {
+    Stage::Wait(*frames_in_flight_.front().frame);
+    AdvanceFrames();
+  }
+  HandleDeferred();
 }
 
 // Begins the frame whose turn it is; false if none can begin.
@@ -122,9 +120,8 @@ bool StageServer::BeginNext() {
     // The last stage first: frames that are nearly done are finished before others begin.
     StageEntry* chosen = nullptr;
     for (const auto& entry : place->second.stages) {
-      if (CanBegin(*entry) && (chosen == nullptr || entry->index > chosen->index)) {
-        chosen = entry.get();
-      }
+      if (!CanBegin(place->second, *entry)) continue;
+      if (chosen == nullptr || entry->index > chosen->index) chosen = entry.get();
     }
     if (chosen == nullptr) continue;
     last_computed_ = place->first;
@@ -135,9 +132,9 @@ bool StageServer::BeginNext() {
 }
 
 // Whether a frame in flight has this sequence. Stages with the same StageMemory share sequences.
-bool StageServer::IsInFlight(const StageEntry& entry, wire::SequenceId sequence) const {
+bool StageServer::IsInFlight(const StageMemory& memory, wire::SequenceId sequence) const {
   return std::ranges::any_of(frames_in_flight_, [&](const FrameInFlight& other) {
-    return &other.entry->stage->memory() == &entry.stage->memory() &&
+    return &other.entry->stage->memory() == &memory &&
            std::ranges::count(other.sequences, sequence) > 0;
   });
 }
@@ -145,14 +142,14 @@ bool StageServer::IsInFlight(const StageEntry& entry, wire::SequenceId sequence)
 // Frames of one queue begin in order, so only the first one matters.
 bool StageServer::CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const {
   return !queue.empty() && std::ranges::none_of(queue.front().work.segments, [&](const auto& each) {
-    return IsInFlight(entry, each.sequence);
+    return IsInFlight(entry.stage->memory(), each.sequence);
   });
 }
 
 bool StageServer::CanContinue(const StageEntry& entry) const {
   const bool has_some = entry.continues() && MostContinued(entry) > 0;
   return has_some && std::ranges::none_of(entry.generations, [&](const auto& item) {
-           return item.second.token && IsInFlight(entry, item.first);
+           return item.second.token && IsInFlight(entry.stage->memory(), item.first);
          });
 }
 
@@ -173,7 +170,8 @@ size_t StageServer::MostContinued(const StageEntry& entry) const {
   return entry.overlap.MostInFrame(entry.waiting() + in_flight, in_flight);
 }
 
-bool StageServer::CanBegin(const StageEntry& entry) const {
+bool StageServer::CanBegin(const Route& route, const StageEntry& entry) const {
+  if (frames_in_flight_.size() >= kMostFramesInFlight || !route.deferred.empty()) return false;
   return CanBegin(entry, entry.decodes) || CanBegin(entry, entry.prefills) || CanContinue(entry);
 }
 
@@ -307,10 +305,13 @@ bool StageServer::AdvanceFrames() {
   return false;
 }
 
+// Afterwards only frames that wait for other nodes are in flight, of other routes than that of the
+// message that is handled (RouteToAwait).
 void StageServer::FinishFrames() {
-  // No frame of a group is in flight now: MayHandle has deferred events that change sequences.
-  while (!frames_in_flight_.empty()) {
-    Stage::Wait(*frames_in_flight_.front().frame);
+  for (;;) {
+    const auto computing = std::ranges::find_if_not(frames_in_flight_, WaitsForParts);
+    if (computing == frames_in_flight_.end()) return;
+    Stage::Wait(*computing->frame);
     AdvanceFrames();
   }
 }
