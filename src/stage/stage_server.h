@@ -257,6 +257,7 @@ class StageServer final : public LocalStages {
                       std::span<const uint64_t> attempts, const char* why);
   bool CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const;
   bool CanBegin(const Route& route, const StageEntry& entry) const;
+  bool HasSlot(const Route& route) const;
   bool CanContinue(const StageEntry& entry) const;
   size_t AnswersInFlight(const StageEntry& entry) const;
   size_t MostContinued(const StageEntry& entry) const;

@@ -32,7 +32,8 @@ bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
   });
 }
 
-// A device computes one while the next one is ready. More would only take memory for activations.
+// Of this node's own frames, and of each other node that leads groups with this one. A device
+// computes one while the next one is ready. More would only take memory for activations.
 constexpr size_t kMostFramesInFlight = 2;
 
 uint64_t BytesOf(const wire::Work& work) {
@@ -171,8 +172,24 @@ size_t StageServer::MostContinued(const StageEntry& entry) const {
 }
 
 bool StageServer::CanBegin(const Route& route, const StageEntry& entry) const {
-  if (frames_in_flight_.size() >= kMostFramesInFlight || !route.deferred.empty()) return false;
+  // Deferred messages have their turn before the next frame, except where another node leads: there
+  // queued work was sent before them, and the other nodes compute it already.
+  if (!HasSlot(route) || (!route.follows() && !route.deferred.empty())) return false;
   return CanBegin(entry, entry.decodes) || CanBegin(entry, entry.prefills) || CanContinue(entry);
+}
+
+// Whether one more frame of the route may be in flight. A frame of a group ends only once all of its
+// nodes have begun it. So a frame that another node leads must not wait for frames that this node
+// leads, nor for those of a third node: else two nodes could wait for each other for ever
+// (docs/groups.md). A node never has more than this many of its own in flight.
+bool StageServer::HasSlot(const Route& route) const {
+  const auto has_same_leader = [&](const FrameInFlight& frame) {
+    const Route& other = routes_.at(frame.route);
+    if (!route.follows() || !other.follows()) return route.follows() == other.follows();
+    return route.open.conductor.node == other.open.conductor.node;
+  };
+  return static_cast<size_t>(std::ranges::count_if(frames_in_flight_, has_same_leader)) <
+         kMostFramesInFlight;
 }
 
 const wire::StageAddress* StageServer::Route::StageAfter(uint32_t index) const {
