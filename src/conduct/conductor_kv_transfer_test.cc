@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "base/random.h"
 #include "conduct/cluster_for_test.h"
@@ -306,6 +307,42 @@ TEST_P(RowsThatMove, AreContinued) {
   expected.Append(7);
   EXPECT_EQ(Answer(*second, moved, Asking(20, 2)), Answer(scheduler, expected, Asking(20, 2)));
   EXPECT_GE(second->counters().cached_tokens, end);
+}
+
+// Rows of a prompt are lost with the connection between two nodes, both of which the front end
+// reaches: neither of them would ever send another message about the prompt.
+TEST(LostRows, BreakTheRoute) {
+  const std::vector<int32_t> tokens = model::RandomTokens(300, kTestVocab);
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  engine::Sequence here = scheduler.NewSequence();
+  here.SetHistory(tokens);
+  const plan::Plan next = TestPlan("c=0:out", 3);
+  plan::TestModel::Get().Make(next.stages[0].slice, {});
+  TestCluster cluster(3);
+  ConductorOptions options;
+  options.direct_tokens = 0;
+  options.stall_ns = 20 * kNsPerSecond;
+  std::vector<wire::NodeId> lost;
+  const auto conductor = cluster.Conduct("a=0:out decode b=0:out", options,
+                                         [&](const plan::Plan&, auto nodes, const Error&) {
+                                           lost.assign(nodes.begin(), nodes.end());
+                                           return next;
+                                         });
+  ASSERT_TRUE(conductor->Open().ok());
+  cluster.hub().Delay(plan::TestNode(1), plan::TestNode(2), 3600 * kNsPerSecond);
+  engine::Sequence there = conductor->NewSequence();
+  there.SetHistory(tokens);
+  engine::Request request = Asking(5, 1);
+  bool is_cut = false;
+  request.on_prefill = [&](uint64_t done, uint64_t) {
+    if (done + 1 < tokens.size() || std::exchange(is_cut, true)) return;
+    cluster.hub().Cut(plan::TestNode(1), plan::TestNode(2));
+  };
+  EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, Asking(5, 1)));
+  EXPECT_TRUE(is_cut);
+  EXPECT_EQ(lost, std::vector{plan::TestNode(2)});
 }
 
 INSTANTIATE_TEST_SUITE_P(

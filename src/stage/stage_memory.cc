@@ -206,6 +206,14 @@ void StageMemory::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken
   });
 }
 
+bool StageMemory::HasInFlight(const wire::NodeId& to) const {
+  return std::ranges::any_of(sequences_, [&](const auto& item) {
+    return std::ranges::any_of(item.second.kv_sends, [&](const KvSend& kv_send) {
+      return kv_send.order.to == to && !kv_send.in_flight.empty();
+    });
+  });
+}
+
 Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::SequenceId id,
                                                                    bool is_over) {
   Sequence* const sequence = Find(id);

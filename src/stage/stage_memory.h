@@ -105,6 +105,8 @@ class StageMemory {
   Status SendKv(const wire::SendKv& order);
   // A node has taken rows that NextKv returned; up to position 0: it refuses them and later ones.
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
+  // Whether a node has not said yet that it has taken rows that NextKv returned for it.
+  bool HasInFlight(const wire::NodeId& to) const;
   // The next rows that may be sent now; call it until there are none. `is_over`: no rows will be
   // computed for a while, so steps that are not full are sent, too.
   Result<std::optional<OutgoingKv>> NextKv(wire::SequenceId sequence, bool is_over);

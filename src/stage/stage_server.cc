@@ -532,37 +532,25 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
 }
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
-  // Its fetches end, and rows that were sent to it no longer count as in flight.
+  // Its fetches end: rows that were sent to it for these no longer count as in flight.
   kv_server_.Forget(node);
-  // Finds routes whose conductor is on the node, routes with a group that it is in, and routes with
-  // a next stage there.
-  std::vector<wire::RouteId> orphaned, split, cut;
+  // Finds routes whose conductor is on the node, and routes that need the connection.
+  std::vector<wire::RouteId> orphaned;
+  std::vector<std::pair<wire::RouteId, const char*>> cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {
       orphaned.push_back(id);
-      continue;
+    } else if (const char* const role = route.RoleOf(node)) {
+      cut.emplace_back(id, role);
     }
-    if (route.group && route.group->Has(node)) {
-      split.push_back(id);
-      continue;
-    }
-    const bool is_next = std::ranges::any_of(route.stages, [&, &held = route](const auto& entry) {
-      const wire::StageAddress* const next = held.StageAfter(entry->index);
-      return next != nullptr && next->node == node;
-    });
-    if (is_next) cut.push_back(id);
   }
   // The KV cache stays with the slice: the route that replaces this one finds it again.
   for (const wire::RouteId id : orphaned) Drop(id);
-  for (const wire::RouteId id : split) {
+  for (const auto& [id, role] : cut) {
     Break(id,
-          Error(Code::kUnavailable, fmt::format("node {} cannot reach node {} of its group: {}",
-                                                Self(), node.ToText(), why.message())),
+          Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}{}: {}", Self(),
+                                                node.ToText(), role, why.message())),
           node);
-  }
-  for (const wire::RouteId id : cut) {
-    Break(id, Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}: {}", Self(),
-                                                    node.ToText(), why.message())));
   }
   SendHeldBack();
 }

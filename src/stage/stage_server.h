@@ -189,6 +189,8 @@ class StageServer final : public LocalStages {
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
     // The stage that gets the result of this one; null for the last one of each path.
     const wire::StageAddress* StageAfter(uint32_t index) const;
+    // What this node needs the connection to another one for, for messages; null: for nothing.
+    const char* RoleOf(const wire::NodeId& node) const;
     // The node that sends work to a stage.
     const wire::NodeId& SenderTo(uint32_t index) const;
     // The stage that a group computes; and whether `memory` is its KV cache.

@@ -138,7 +138,7 @@ void StageServer::OnMemberRows(Route& route, const wire::NodeId& from, wire::KvR
     return TellHolds(route, memory, sequence, memory.model().layers(), whole.error());
   }
   if (!*whole) return;
-  // If the node cannot be reached, the conductor is told so by its own network.
+  // If the node cannot be reached, kDown follows, and the route breaks (OnDown).
   static_cast<void>(network_.Send((*whole)->to, std::move((*whole)->rows)));
   for (const wire::SequenceId held : route.group_rows->Released()) SendRows(route, memory, held);
 }

@@ -238,7 +238,7 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
       continue;
     }
     const wire::NodeId to = (*next)->to;
-    // If the node cannot be reached, the conductor is told so by its own network.
+    // If the node cannot be reached, kDown follows, and the route breaks (OnDown).
     if (!network_.Send(to, std::move((*next)->rows)).ok()) return;
   }
 }

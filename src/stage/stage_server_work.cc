@@ -199,6 +199,21 @@ const wire::StageAddress* StageServer::Route::StageAfter(uint32_t index) const {
   return begins || next >= open.stages.size() ? nullptr : &open.stages[next];
 }
 
+const char* StageServer::Route::RoleOf(const wire::NodeId& node) const {
+  if (group && group->Has(node)) return " of its group";
+  if (follows()) return nullptr;
+  const bool is_next = std::ranges::any_of(stages, [&](const auto& entry) {
+    const wire::StageAddress* const next = StageAfter(entry->index);
+    return next != nullptr && next->node == node;
+  });
+  if (is_next) return "";
+  // Rows are sent once: without these, neither node would ever send another message about them.
+  const bool loses_rows = std::ranges::any_of(memories, [&](const auto& held) {
+    return held->memory && held->memory->HasInFlight(node);
+  });
+  return loses_rows ? ", to which KV rows were on their way" : nullptr;
+}
+
 const wire::NodeId& StageServer::Route::SenderTo(uint32_t index) const {
   const bool begins = StageAfter(index - 1) == nullptr;
   return begins ? open.conductor.node : open.stages[index - 1].node;
