@@ -267,12 +267,12 @@ void Conductor::OnRefusal(const wire::Holds& holds) {
   Begin(*segment->live);
 }
 
-// A stage could not take KV rows, or not begin a text.
+// A stage could not send or take KV rows, or not begin a text.
 void Conductor::OnMissingRows(LiveRequest& live, const wire::Holds& holds) {
   if (live.phase == RequestPhase::kFetching) return Follow(live, route_->search.GiveUp(live));
   const bool is_beginning = live.phase == RequestPhase::kBeginning;
   // Rows that only serve the next turn (KV sync) may be missing.
-  if (!is_beginning && !route_->transfer.IsAwaitedBy(live, holds.stage)) return;
+  if (!is_beginning && !live.awaits_transfer()) return;
   if (holds.why.code() == Code::kResourceExhausted) return MakeRoom(live, holds.why);
   return is_beginning ? Fail(live, holds.why) : Refuse(live, holds.why);
 }

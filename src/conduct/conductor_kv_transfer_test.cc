@@ -345,6 +345,66 @@ TEST(LostRows, BreakTheRoute) {
   EXPECT_EQ(lost, std::vector{plan::TestNode(2)});
 }
 
+// A stage of the prefill path has computed the prompt and cannot send its rows: the request begins
+// again.
+TEST(LostRows, AreComputedAgainIfTheyCannotBeSent) {
+  RecordingNetwork network;
+  ConductorOptions options;
+  options.direct_tokens = 0;
+  Conductor conductor(network, plan::TestModel::Get().route_model(), nullptr,
+                      TestPlan("a=0:out decode b=0:out", 2), options);
+  const auto tell = [&](uint64_t node, wire::Message message) {
+    conductor.Handle({.kind = net::Event::Kind::kMessage,
+                      .from = plan::TestNode(node),
+                      .message = std::move(message),
+                      .why = Ok()});
+    conductor.Tick();
+  };
+  engine::Sequence sequence = conductor.NewSequence();
+  sequence.SetHistory(model::RandomTokens(300, kTestVocab));
+  engine::Request request = Asking(5, 1);
+  request.sequence = &sequence;
+  const engine::RequestId id = conductor.Submit(std::move(request)).value();
+  conductor.Tick();
+  const wire::RouteId route = network.Take<wire::OpenRoute>().front().second.route;
+  for (const uint64_t node : {1, 2}) {
+    wire::RouteState ready{.route = route, .kind = wire::RouteState::Kind::kReady};
+    ready.kv_positions = 1000;
+    tell(node, std::move(ready));
+  }
+  const wire::Begin begin = network.Take<wire::Begin>().front().second;
+  wire::Holds holds;
+  holds.route = route;
+  holds.sequence = begin.sequence;
+  holds.epoch = begin.epoch;
+  for (const uint32_t stage : {0, 1}) {
+    holds.stage = stage;
+    tell(stage + 1, holds);
+  }
+  uint32_t computed = 0;
+  for (auto works = network.Take<wire::Work>(); !works.empty(); works = network.Take<wire::Work>()) {
+    for (const auto& [node, work] : works) {
+      EXPECT_EQ(node, plan::TestNode(1));
+      const wire::WorkSegment& segment = work.segments.at(0);
+      computed = segment.begin + static_cast<uint32_t>(segment.tokens.size());
+      wire::Done done{.route = route, .results = {}, .hops = {}, .logits = {}};
+      wire::SegmentResult& result = done.results.emplace_back();
+      result.sequence = segment.sequence;
+      result.attempt = segment.attempt;
+      result.end = computed;
+      tell(1, std::move(done));
+    }
+  }
+  EXPECT_EQ(computed, 299u);
+  EXPECT_TRUE(network.Take<wire::Begin>().empty());
+  holds.stage = 0;
+  holds.why = Error(Code::kOutOfRange, "rows were freed");
+  tell(1, holds);
+  EXPECT_EQ(network.Take<wire::Begin>().size(), 2u);
+  conductor.Cancel(id);
+  conductor.Tick();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Topologies, RowsThatMove,
     testing::Values(std::pair("0:out", "0:0,1:1,2:2,3:out"), std::pair("0:0,1:2,3:out", "0:out"),

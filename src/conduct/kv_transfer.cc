@@ -135,12 +135,6 @@ void KvTransfer::SyncRest(LiveRequest& live) {
   Send(OrdersToSync(live, end));
 }
 
-bool KvTransfer::IsAwaitedBy(const LiveRequest& live, uint32_t stage) const {
-  if (!route_.has_decode_path()) return false;
-  const bool is_decoding = stage >= route_.decode_path().begin;
-  return is_decoding ? live.awaits_transfer() : live.phase == RequestPhase::kSyncing;
-}
-
 // Whether the first token comes as soon if the decode path computes the prompt, too.
 bool KvTransfer::IsSoonerDirect(const LiveRequest& live, uint32_t prefilled,
                                 uint32_t decoded) const {

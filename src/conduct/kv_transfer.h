@@ -58,9 +58,6 @@ class KvTransfer {
   // The answer is over: such stages are told to send its last rows.
   void SyncRest(LiveRequest& live);
 
-  // Whether the request waits for rows that the stage gets from another one.
-  bool IsAwaitedBy(const LiveRequest& live, uint32_t stage) const;
-
  private:
   void Sync(LiveRequest& live);
   bool SyncsInParts(const LiveRequest& live) const;

@@ -122,12 +122,11 @@ TEST_F(KvTransferTest, RowsOfALongPromptGoToTheDecodePath) {
   live.sent = 299;
   transfer_->Advance(live);
   EXPECT_EQ(live.phase, RequestPhase::kPrefill);
-  EXPECT_TRUE(transfer_->IsAwaitedBy(live, 2));
-  EXPECT_FALSE(transfer_->IsAwaitedBy(live, 0));
+  EXPECT_TRUE(live.awaits_transfer());
   live.holds[2] = 299;
   transfer_->Advance(live);
   EXPECT_EQ(live.phase, RequestPhase::kTransferred);
-  EXPECT_FALSE(transfer_->IsAwaitedBy(live, 2));
+  EXPECT_FALSE(live.awaits_transfer());
 }
 
 TEST_F(KvTransferTest, NewRowsReturnToThePrefillPathOnceTheFirstTokenIsAskedFor) {
@@ -190,7 +189,7 @@ TEST_F(KvTransferTest, ThePrefillPathIsSentWhatItLacks) {
   LiveRequest& live = Begin(600, 100, 300);
   EXPECT_EQ(live.phase, RequestPhase::kSyncing);
   EXPECT_EQ(live.sent, 300u);
-  EXPECT_TRUE(transfer_->IsAwaitedBy(live, 0));
+  EXPECT_TRUE(live.awaits_transfer());
   EXPECT_THAT(TakeOrders(),
               ElementsAre(Order{'c', 'a', 0, 2, 100, 300, 1}, Order{'c', 'b', 2, 4, 100, 300, 1},
                           Order{'a', 'c', 0, 2, 300, 599, 1}, Order{'b', 'c', 2, 4, 300, 599, 1}));
@@ -263,7 +262,7 @@ TEST_F(KvTransferTest, ARouteOfOnePathSendsNothing) {
   live_->sent = 300;
   transfer_->StartDecode(*live_);
   EXPECT_EQ(live_->phase, RequestPhase::kDecode);
-  EXPECT_FALSE(transfer_->IsAwaitedBy(*live_, 1));
+  EXPECT_FALSE(live_->awaits_transfer());
   EXPECT_THAT(TakeOrders(), IsEmpty());
 }
 

@@ -113,7 +113,7 @@ struct LiveRequest {
   bool has_prefill() const {
     return phase == RequestPhase::kPrefill && sent < prefill_end() && !lacks_last_token();
   }
-  // Whether rows of its prompt are on their way to the decode path.
+  // Whether it waits for rows that the nodes of one path send to those of the other.
   bool awaits_transfer() const {
     const bool is_early = phase == RequestPhase::kSyncing || phase == RequestPhase::kPrefill;
     return is_disaggregated() && !logits.is_wanted() && is_early;
