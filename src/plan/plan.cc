@@ -328,7 +328,18 @@ Status CheckPlan(const Plan& plan, uint32_t layer_count) {
   TRY(CheckGroups(plan.stages));
   if (plan.decode.empty()) return Ok();
   TRY(CheckPath(plan.decode, layer_count).In("the decode nodes"));
-  return CheckGroups(plan.decode);
+  TRY(CheckGroups(plan.decode));
+  for (const PlanStage& stage : plan.decode) {
+    const bool leads_twice = std::ranges::any_of(plan.stages, [&](const PlanStage& other) {
+      return other.is_group() && stage.is_group() && other.node.id == stage.node.id;
+    });
+    if (!leads_twice) continue;
+    return InvalidArgument(
+        fmt::format("node {} leads a group of both splits: put another node of {} first in one of "
+                    "them, or leave --decode out if both are the same",
+                    stage.node.name, NameOf(stage)));
+  }
+  return Ok();
 }
 
 std::vector<PlanStage> Plan::AllStages() const {

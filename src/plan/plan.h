@@ -82,7 +82,7 @@ Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes);
 Plan MovedCuts(Plan plan, const model::Shape& shape);
 
 // Whether the stages of each path hold every layer once, in order, the embedding first and the head
-// last.
+// last; and whether each node has one place in a path with groups, and leads one group at most.
 Status CheckPlan(const Plan& plan, uint32_t layer_count);
 
 // "a", or "a+b", "a+b/experts" for a group.

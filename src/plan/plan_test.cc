@@ -85,6 +85,12 @@ TEST(Plan, APipelinePrefillsAndAGroupDecodes) {
   EXPECT_TRUE(CheckPlan(plan, 36).ok());
   plan.decode[1].node = TestNodes(1)[0];
   EXPECT_FALSE(CheckPlan(plan, 36).ok());
+  // A node leads one group of a plan.
+  plan.decode = ParseSplit("b+a=0:out", 36, TestNodes(2)).value().stages;
+  const Status leads_both = CheckPlan(plan, 36);
+  ASSERT_FALSE(leads_both.ok());
+  EXPECT_NE(leads_both.error().message().find("node b leads a group of both splits"),
+            std::string::npos);
 }
 
 TEST(Plan, ErrorsNameTheGapTheOverlapAndASplitThatWorks) {

@@ -62,6 +62,15 @@ Status CheckGroupsOf(const wire::OpenRoute& open) {
       return InvalidArgument("a group that no plan has");
     }
   }
+  for (const wire::StageGroup& group : open.groups) {
+    const auto leads = [&](const wire::StageGroup& other) {
+      return open.stages[other.stage].node == open.stages[group.stage].node;
+    };
+    if (std::ranges::count_if(open.groups, leads) > 1) {
+      return InvalidArgument(fmt::format("node {} leads two groups of a route",
+                                         open.stages[group.stage].node.ToText()));
+    }
+  }
   const wire::StageGroup* const own = GroupOf(open, open.index);
   if (open.part > 0 && (own == nullptr || open.part > own->members.size())) {
     return InvalidArgument(fmt::format("part {} of a group that has fewer", open.part));
@@ -71,6 +80,14 @@ Status CheckGroupsOf(const wire::OpenRoute& open) {
     return Unimplemented("a group's KV rows travel exactly: leave --kv-wire out");
   }
   return Ok();
+}
+
+bool AreOfOneRoute(wire::OpenRoute a, wire::OpenRoute b) {
+  b.index = a.index;
+  for (wire::OpenRoute* const each : {&a, &b}) {
+    for (wire::StageGroup& group : each->groups) group.replicated.clear();
+  }
+  return a == b;
 }
 
 model::Slice OwnSliceOf(const wire::OpenRoute& open) {

@@ -45,6 +45,9 @@ model::Slice OwnSliceOf(const wire::OpenRoute& open);
 // The node that receives the message; an error if no plan could have its groups.
 const wire::NodeId& NodeOf(const wire::OpenRoute& open);
 Status CheckGroupsOf(const wire::OpenRoute& open);
+// Whether two messages open stages of one route by one plan, but for the experts that their nodes
+// have chosen.
+bool AreOfOneRoute(wire::OpenRoute a, wire::OpenRoute b);
 // The group that computes a stage; null: one node computes it.
 const wire::StageGroup* GroupOf(const wire::OpenRoute& open, uint32_t stage);
 

@@ -309,6 +309,15 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
     return Refuse(id, from,
                   Error(Code::kAlreadyExists, "another conductor has a route of that id"));
   }
+  if (existing != routes_.end()) {
+    const Route& route = existing->second;
+    if (!plan::AreOfOneRoute(open, route.open)) {
+      return Refuse(id, from, InvalidArgument("two stages of a route are opened by two plans"));
+    }
+    // Repeated messages change nothing.
+    const auto is_here = [&](const auto& entry) { return entry->index == open.index; };
+    if (route.follows() || std::ranges::any_of(route.stages, is_here)) return;
+  }
   ChooseReplicas(open);
   auto slice = FindSlice(open);
   if (!slice.ok()) {
@@ -328,10 +337,6 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   }
   // Each stage on this node has a message of its own. The route is ready after the last one.
   Route& route = routes_[id];
-  if (std::ranges::any_of(route.stages,
-                          [&](const auto& entry) { return entry->index == open.index; })) {
-    return;  // a repeated message
-  }
   // The stage exists from now on; it computes once its slice is loaded (TickRoute).
   auto entry = std::make_unique<StageEntry>();
   entry->index = open.index;

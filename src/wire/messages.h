@@ -79,6 +79,8 @@ struct StageAddress {
   uint32_t layer_end = 0;  // after the last
   bool embedding = false;
   bool head = false;
+
+  bool operator==(const StageAddress&) const = default;
 };
 
 // Nodes that compute a stage's layers together with the stage's node, which leads them.
@@ -91,6 +93,8 @@ struct StageGroup {
   bool owns_experts = false;
   uint32_t replicas = 0;
   std::vector<uint16_t> replicated = {};
+
+  bool operator==(const StageGroup&) const = default;
 };
 
 struct OpenRoute {
@@ -118,6 +122,8 @@ struct OpenRoute {
   // the others, as their conductor.
   std::vector<StageGroup> groups = {};
   uint32_t part = 0;  // the receiver's, in its stage's group
+
+  bool operator==(const OpenRoute&) const = default;
 };
 
 // From a stage: repeatedly while it loads, then ready or refused.
