@@ -503,12 +503,15 @@ void StageServer::CountReserved(HeldSlice& slice) {
   slice.gpu_bytes = slice.loading->reserved_gpu_bytes();
 }
 
+// Whether no route uses it. Stopping a slice that is loading may take as long as loading it.
+bool StageServer::MayDrop(const std::shared_ptr<HeldSlice>& slice) {
+  return slice.use_count() == 1 && (!slice->loading || slice->loading->CanGiveUp());
+}
+
 void StageServer::DropUnusedSlices(int64_t unused_for_ns) {
   const int64_t now_ns = network_.clock().NowNs();
   std::erase_if(slices_, [&](const auto& slice) {
-    // Stopping a slice that is loading may take as long as loading it.
-    return slice.use_count() == 1 && (!slice->loading || slice->loading->CanGiveUp()) &&
-           now_ns - slice->unused_since_ns >= unused_for_ns;
+    return MayDrop(slice) && now_ns - slice->unused_since_ns >= unused_for_ns;
   });
 }
 
@@ -517,7 +520,7 @@ int64_t StageServer::next_tick_ns() const {
   int64_t next_ns = kNeverNs;
   for (const auto& slice : slices_) {
     if (slice->loading) next_ns = std::min(next_ns, now_ns + kLoadPollNs);
-    if (slice.use_count() == 1) {
+    if (MayDrop(slice)) {
       next_ns = std::min(next_ns, slice->unused_since_ns + options_.keep_slice_ns);
     }
   }

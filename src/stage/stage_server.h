@@ -244,6 +244,7 @@ class StageServer final : public LocalStages {
   Error WhyNotShared(const SliceRequest& request, Error why) const;
   std::shared_ptr<HeldMemory> FindMemory(Route& route, std::shared_ptr<HeldSlice> slice);
   static void CountReserved(HeldSlice& slice);
+  static bool MayDrop(const std::shared_ptr<HeldSlice>& slice);
   void DropUnusedSlices(int64_t unused_for_ns);
   Status TakeLoaded(HeldSlice& slice);
   std::vector<wire::RouteId> UsersOf(const std::shared_ptr<HeldSlice>& slice) const;

@@ -18,6 +18,22 @@
 namespace aster::stage {
 namespace {
 
+// Slices that load at once, or not while they `hang`.
+class CountingSource final : public SliceSource {
+ public:
+  Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override {
+    ++started;
+    return (hangs ? never_ : at_once_).Start(request);
+  }
+
+  int started = 0;
+  bool hangs = false;
+
+ private:
+  TestSliceSource at_once_;
+  TestSliceSource never_{uint64_t{1} << 26, /*looks=*/1000};
+};
+
 // Node a, and front ends that open routes on it.
 class StageServerTest : public testing::Test {
  protected:
@@ -74,11 +90,17 @@ class StageServerTest : public testing::Test {
     return state;
   }
 
+  // Lets time pass, and the server act.
+  void Pass(int64_t seconds) {
+    clock_.AdvanceBy(seconds * kNsPerSecond);
+    server_.Tick();
+  }
+
   VirtualClock clock_{kNsPerSecond};
   net::MemoryHub hub_{clock_};
   const std::unique_ptr<net::MemoryNetwork> node_ = hub_.Join(plan::TestNode(1));
   const std::unique_ptr<net::MemoryNetwork> front_ = hub_.Join(plan::TestNode(99));
-  TestSliceSource source_;
+  CountingSource source_;
   StageServer server_{*node_, source_};
 };
 
@@ -104,6 +126,32 @@ TEST_F(StageServerTest, StagesOfARouteHaveOnePlan) {
   first.index = 1;
   Send(first);
   EXPECT_EQ(State(), "ready");
+}
+
+// A slice that is still loading after its route has ended cannot be dropped: the server's owner
+// looks at it as often as before.
+TEST_F(StageServerTest, ASliceThatLoadsWithoutARouteKeepsNoThreadBusy) {
+  source_.hangs = true;
+  Send(RouteTo(1));
+  Send(wire::CloseRoute{.route = 1});
+  EXPECT_TRUE(server_.Snapshot().empty());
+  Pass(61);
+  EXPECT_GT(server_.next_tick_ns(), clock_.NowNs());
+}
+
+// A slice is dropped a minute after its last route has ended, whatever other routes do meanwhile.
+TEST_F(StageServerTest, TheEndOfOtherRoutesKeepsNoSlice) {
+  Send(RouteTo(1, 1));
+  Send(wire::CloseRoute{.route = 1});
+  Pass(40);
+  Send(RouteTo(2, 2));
+  Send(wire::CloseRoute{.route = 2});
+  EXPECT_EQ(source_.started, 2);
+  Pass(21);
+  Send(RouteTo(3, 2));
+  EXPECT_EQ(source_.started, 2);
+  Send(RouteTo(4, 1));
+  EXPECT_EQ(source_.started, 3);
 }
 
 }  // namespace
