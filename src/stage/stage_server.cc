@@ -163,16 +163,15 @@ void StageServer::Break(wire::RouteId route, Error why, const wire::NodeId& lost
                                                 .lost = lost}));
 }
 
-void StageServer::Drop(wire::RouteId route) {
-  std::erase_if(frames_in_flight_,
-                [&](const FrameInFlight& frame) { return frame.route == route; });
-  // Slices stay loaded for a while, with their KV cache, for the route that replaces this one.
-  routes_.erase(route);
-  if (options_.expert_uses) options_.expert_uses->Save();
+void StageServer::Drop(wire::RouteId id) {
+  const auto found = routes_.find(id);
+  if (found == routes_.end()) return;
+  std::erase_if(frames_in_flight_, [&](const FrameInFlight& frame) { return frame.route == id; });
+  // Its slices stay loaded for a while, with their KV cache, for the route that replaces this one.
   const int64_t now_ns = network_.clock().NowNs();
-  for (const auto& slice : slices_) {
-    if (slice.use_count() == 1) slice->unused_since_ns = now_ns;
-  }
+  for (const auto& held : found->second.memories) held->slice->unused_since_ns = now_ns;
+  routes_.erase(found);
+  if (options_.expert_uses) options_.expert_uses->Save();
 }
 
 // --- Opening.

@@ -288,7 +288,7 @@ class StageServer final : public LocalStages {
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);
   // Drops a route that cannot continue, and tells its conductor.
   void Break(wire::RouteId route, Error why, const wire::NodeId& lost = {});
-  void Drop(wire::RouteId route);
+  void Drop(wire::RouteId id);
   Route* RouteOfConductor(const wire::NodeId& from, wire::RouteId route);
   std::string Self() const { return network_.self().ToText(); }
 

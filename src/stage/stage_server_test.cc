@@ -99,6 +99,7 @@ class StageServerTest : public testing::Test {
   VirtualClock clock_{kNsPerSecond};
   net::MemoryHub hub_{clock_};
   const std::unique_ptr<net::MemoryNetwork> node_ = hub_.Join(plan::TestNode(1));
+  const std::unique_ptr<net::MemoryNetwork> other_ = hub_.Join(plan::TestNode(2));
   const std::unique_ptr<net::MemoryNetwork> front_ = hub_.Join(plan::TestNode(99));
   CountingSource source_;
   StageServer server_{*node_, source_};

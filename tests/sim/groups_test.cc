@@ -21,7 +21,7 @@ namespace aster::sim {
 namespace {
 
 // Long after the last answer of these tests, and long before a front end gives up.
-constexpr int64_t kLongestNs = 60 * kNsPerSecond;
+constexpr int64_t kLongestAnswersNs = 60 * kNsPerSecond;
 
 wire::NodeId FrontNode(size_t index) { return plan::TestNode(99 + index); }
 
@@ -124,7 +124,7 @@ class Fronts {
 
   template <typename IsDone>
   bool RunUntil(IsDone is_done) {
-    const int64_t end_ns = clock_.NowNs() + kLongestNs;
+    const int64_t end_ns = clock_.NowNs() + kLongestAnswersNs;
     const auto are_done = [&] {
       return std::ranges::all_of(asked_, [&](const auto& asked) { return is_done(*asked); });
     };
