@@ -12,6 +12,27 @@
 #include "base/check.h"
 
 namespace aster::conduct {
+namespace {
+
+// More than any stage takes for a frame, and sends; and so little that sums cannot overflow.
+constexpr uint64_t kLongestHopNs = 3600 * kNsPerSecond;
+constexpr uint64_t kMostHopBytes = uint64_t{1} << 40;
+
+// The hops as a path of so many stages can have them: times from other machines are not trusted.
+std::vector<wire::Hop> PlausibleHops(std::vector<wire::Hop> hops, size_t stages) {
+  hops.resize(std::min(hops.size(), stages));
+  for (wire::Hop& hop : hops) {
+    hop.bytes_out = std::min(hop.bytes_out, kMostHopBytes);
+    hop.gather_bytes = std::min(hop.gather_bytes, kMostHopBytes);
+    for (uint64_t* const ns :
+         {&hop.queue_ns, &hop.compute_ns, &hop.gather_ns, &hop.gather_send_ns}) {
+      *ns = std::min(*ns, kLongestHopNs);
+    }
+  }
+  return hops;
+}
+
+}  // namespace
 
 size_t Segment::row_count() const {
   switch (wanted) {
@@ -438,25 +459,26 @@ void Pipeline::CountBubbles(const TracedFrame& frame, int64_t certain_ns) {
 void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
   if (done.results.empty()) return;
   const Segment& segment = segments_.at(done.results.front().attempt);
-  if (at_.trace != nullptr) at_.trace->Done(segment.frame, done.hops, arrived_ns);
+  const std::vector<wire::Hop> hops = PlausibleHops(done.hops, segment.path.size());
+  if (at_.trace != nullptr) at_.trace->Done(segment.frame, hops, arrived_ns);
   // If a frame's results come in several messages, its times count once.
   FrameInFlight& frame = frames_.at(segment.frame);
   const int64_t sent_ns = std::exchange(frame.sent_ns, 0);
   if (frame.rows > 0 && sent_ns > 0) {
-    at_.frame_times.Learn(frame.rows, done.hops, arrived_ns - sent_ns);
+    at_.frame_times.Learn(frame.rows, hops, arrived_ns - sent_ns);
   }
   if (sent_ns > 0 && frame.certain_ns > 0) {
     TracedFrame placed;
     placed.sent_ns = sent_ns;
     placed.ended_ns = arrived_ns;
-    placed.hops = done.hops;
+    placed.hops = hops;
     CountBubbles(placed, frame.certain_ns);
   }
-  at_.times.Add(segment.path.begin, done.hops, sent_ns, arrived_ns);
+  at_.times.Add(segment.path.begin, hops, sent_ns, arrived_ns);
   const uint32_t rows = frame.is_decode ? std::max(frame.rows, 1u) : frame.tokens;
-  at_.pace.Learn(segment.path.begin, rows, segment.end, done.hops, at_.clock.NowNs());
+  at_.pace.Learn(segment.path.begin, rows, segment.end, hops, at_.clock.NowNs());
   uint64_t slowest_ns = 0;
-  for (const wire::Hop& hop : done.hops) slowest_ns = std::max(slowest_ns, hop.compute_ns);
+  for (const wire::Hop& hop : hops) slowest_ns = std::max(slowest_ns, hop.compute_ns);
   at_.schedule.NotePrefill(std::exchange(frame.tokens, 0), static_cast<int64_t>(slowest_ns));
 }
 

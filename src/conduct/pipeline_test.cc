@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "conduct/parts_for_test.h"
 
 namespace aster::conduct {
@@ -291,6 +293,19 @@ TEST_F(PipelineAheadTest, AcceptedFramesAheadCountAsFilledBubbles) {
   network_.virtual_clock.AdvanceBy(100);
   Answer(third_, 23, 14, hops(200));
   EXPECT_EQ(counters_.bubbles_filled, 1u);
+}
+
+// A hostile stage says times that no clock can hold, of more stages than there are.
+TEST_F(PipelineAheadTest, TimesThatCannotBeTrueAreLimited) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  constexpr auto kLatest = uint64_t{std::numeric_limits<int64_t>::max()};
+  network_.virtual_clock.AdvanceBy(200);
+  Answer(first_, 20, 11, {{.queue_ns = kMost, .compute_ns = kMost, .bytes_out = kMost}});
+  network_.virtual_clock.AdvanceBy(100);
+  Answer(second_, 21, 12, std::vector<wire::Hop>(5, {.queue_ns = kLatest, .compute_ns = kLatest}));
+  const auto totals = times_.Totals(network_.clock().NowNs());
+  EXPECT_LE(totals[0].compute_ns, 2 * 3600 * uint64_t{kNsPerSecond});
+  EXPECT_LE(counters_.bubbles_filled_ns, 100);
 }
 
 TEST_F(PipelineAheadTest, RejectedFramesAreCancelledOnEveryStage) {
