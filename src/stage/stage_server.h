@@ -38,7 +38,7 @@ namespace aster::stage {
 
 struct StageOptions {
   size_t max_routes = 64;
-  uint64_t max_queued_bytes = uint64_t{1} << 30;  // of work, for a route
+  uint64_t max_queued_bytes = uint64_t{1} << 30;  // of work, or deferred messages, for a route
   size_t max_queued_frames = 1024;                // of work, for a route
   int64_t keep_slice_ns = 60 * kNsPerSecond;      // time for which an unused slice is kept
   int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
@@ -77,6 +77,9 @@ struct StageRouteStatus {
   uint32_t gpu_layers = 0;  // of the layers that are held for it
   bool is_counted = false;  // its weights and KV cache are an earlier stage's of the list
 };
+
+// What queued work takes in memory.
+uint64_t BytesOf(const wire::Work& work);
 
 // Belongs to one thread. Network and source outlive it.
 class StageServer final : public LocalStages {
@@ -184,6 +187,7 @@ class StageServer final : public LocalStages {
     int64_t reported_ns = 0;
     // Messages that would change its sequences while a frame of its group waits for other nodes.
     std::deque<net::Event> deferred;
+    uint64_t deferred_bytes = 0;
 
     bool follows() const { return open.part > 0; }
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }

@@ -19,8 +19,6 @@
 namespace aster::stage {
 namespace {
 
-// Only nodes that break the protocol send more for a route.
-constexpr size_t kMostDeferred = 65536;
 // While an answer is decoded, its next frame comes within this time.
 constexpr int64_t kSoonNs = 10 * kNsPerMs;
 
@@ -45,6 +43,22 @@ std::optional<wire::RouteId> RouteInOrder(const wire::Message& message) {
     return std::nullopt;
   };
   return std::visit(route_of, static_cast<const wire::AnyMessage&>(message));
+}
+
+// What a deferred event takes in memory.
+uint64_t DeferredBytes(const net::Event& event) {
+  uint64_t bytes = sizeof(event);
+  if (const auto* rows = std::get_if<wire::KvRows>(&event.message)) {
+    bytes += rows->chunk.size();
+  } else if (const auto* work = std::get_if<wire::Work>(&event.message)) {
+    bytes += BytesOf(*work);
+  } else if (const auto* begin = std::get_if<wire::Begin>(&event.message)) {
+    bytes += (begin->tokens.size() + begin->stop_tokens.size()) * sizeof(int32_t) +
+             begin->sampling.biases.size() * sizeof(wire::TokenBias);
+  } else if (const auto* holds = std::get_if<wire::Holds>(&event.message)) {
+    bytes += holds->why.message().size();
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -196,8 +210,12 @@ StageServer::Route* StageServer::RouteToAwait(const net::Event& event) {
   return !route->deferred.empty() || (changes && AwaitsParts(*route)) ? route : nullptr;
 }
 
+// The senders may already send more: the network does not count a message that was received.
 void StageServer::Defer(Route& route, net::Event event) {
-  if (route.deferred.size() < kMostDeferred) return route.deferred.push_back(std::move(event));
+  route.deferred_bytes += DeferredBytes(event);
+  if (route.deferred_bytes <= options_.max_queued_bytes) {
+    return route.deferred.push_back(std::move(event));
+  }
   Break(route.open.route, ResourceExhausted(fmt::format(
                               "node {} gets more messages than its group computes", Self())));
 }
@@ -211,6 +229,7 @@ void StageServer::HandleDeferred() {
        next = std::ranges::find_if(routes_, may_go_on)) {
     net::Event event = std::move(next->second.deferred.front());
     next->second.deferred.pop_front();
+    next->second.deferred_bytes -= DeferredBytes(event);
     HandleNow(std::move(event));
   }
 }

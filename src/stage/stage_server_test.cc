@@ -7,16 +7,20 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kv/prefix_hash.h"
 #include "net/memory_network.h"
 #include "plan/route_model.h"
 #include "stage/slice_source_for_test.h"
 
 namespace aster::stage {
 namespace {
+
+constexpr uint64_t kQueuedBytes = uint64_t{1} << 20;
 
 // Slices that load at once, or not while they `hang`.
 class CountingSource final : public SliceSource {
@@ -65,18 +69,68 @@ class StageServerTest : public testing::Test {
     wire::OpenRoute open = RouteTo(id);
     open.stages.push_back(open.stages[0]);
     open.decode_stages = 1;
-    for (uint32_t stage = 0; stage < 2; ++stage) {
-      wire::StageGroup& group = open.groups.emplace_back();
-      group.stage = stage;
-      group.members.emplace_back().node = plan::TestNode(2);
-      group.shares = {1, 1};
-    }
+    for (uint32_t stage = 0; stage < 2; ++stage) AddGroup(open, stage);
     return open;
   }
+  static void AddGroup(wire::OpenRoute& open, uint32_t stage) {
+    wire::StageGroup& group = open.groups.emplace_back();
+    group.stage = stage;
+    group.members.emplace_back().node = plan::TestNode(2);
+    group.shares = {1, 1};
+  }
 
-  void Send(wire::Message message) {
-    ASSERT_TRUE(front_->Send(node_->self(), std::move(message)).ok());
+  void Send(wire::Message message) { SendFrom(*front_, std::move(message)); }
+  void SendFrom(net::Network& from, wire::Message message) {
+    ASSERT_TRUE(from.Send(node_->self(), std::move(message)).ok());
     while (auto event = node_->Receive(0)) server_.Handle(*std::move(event));
+  }
+  // The newest message of a kind that node b has got.
+  template <typename T>
+  std::optional<T> ToOther() {
+    std::optional<T> newest;
+    while (auto event = other_->Receive(0)) {
+      if (const T* const found = std::get_if<T>(&event->message)) newest = *found;
+    }
+    return newest;
+  }
+  // Opens route 1 with a group that node a leads, and has a frame of it wait for node b.
+  void WaitForOther() {
+    wire::OpenRoute open = RouteTo(1);
+    AddGroup(open, 0);
+    Send(open);
+    const auto to_member = ToOther<wire::OpenRoute>();
+    ASSERT_TRUE(to_member);
+    group_ = to_member->route;
+    wire::RouteState ready{.route = group_, .kind = wire::RouteState::Kind::kReady};
+    ready.kv_positions = 1000;
+    SendFrom(*other_, ready);
+    server_.Tick();
+    EXPECT_EQ(State(), "ready");
+    wire::Begin begin;
+    begin.route = 1;
+    begin.sequence = 1;
+    begin.tokens = model::RandomTokens(20, 298);
+    Send(begin);
+    wire::Holds holds;
+    holds.route = group_;
+    holds.sequence = 1;
+    SendFrom(*other_, holds);
+    kv::TokenHistory history(plan::LayoutOf(TestModel::Get().shape(), {}, TestModel::kFingerprint)
+                                 .value()
+                                 .digest());
+    history.Append(begin.tokens);
+    wire::Work work;
+    work.route = 1;
+    wire::WorkSegment& segment = work.segments.emplace_back();
+    segment.sequence = 1;
+    segment.attempt = 1;
+    segment.tokens = begin.tokens;
+    segment.before = history.HashAt(0);
+    segment.after = history.HashAt(20);
+    Send(work);
+    while (server_.has_work()) server_.Compute();
+    ASSERT_TRUE(ToOther<wire::Work>());
+    EXPECT_TRUE(server_.ExpectsGroupMessage());
   }
   // The state that the server has told last; the error's words if the route was refused.
   std::string State() {
@@ -101,8 +155,9 @@ class StageServerTest : public testing::Test {
   const std::unique_ptr<net::MemoryNetwork> node_ = hub_.Join(plan::TestNode(1));
   const std::unique_ptr<net::MemoryNetwork> other_ = hub_.Join(plan::TestNode(2));
   const std::unique_ptr<net::MemoryNetwork> front_ = hub_.Join(plan::TestNode(99));
+  wire::RouteId group_ = 0;  // the number of the group's route
   CountingSource source_;
-  StageServer server_{*node_, source_};
+  StageServer server_{*node_, source_, {.max_queued_bytes = kQueuedBytes}};
 };
 
 TEST_F(StageServerTest, ANodeLeadsOneGroupOfARoute) {
@@ -153,6 +208,48 @@ TEST_F(StageServerTest, TheEndOfOtherRoutesKeepsNoSlice) {
   EXPECT_EQ(source_.started, 2);
   Send(RouteTo(4, 1));
   EXPECT_EQ(source_.started, 3);
+}
+
+// A frame of a group waits for columns. Messages about other routes, and the end of its own, do not
+// wait behind it.
+TEST_F(StageServerTest, AFrameThatWaitsKeepsOnlyItsOwnRouteWaiting) {
+  WaitForOther();
+  Send(RouteTo(2));
+  EXPECT_EQ(State(), "ready");
+  wire::Begin begin;
+  begin.route = begin.sequence = 2;
+  begin.tokens = {1, 2, 3};
+  Send(begin);
+  EXPECT_EQ(server_.Snapshot().at(1).sequences, 1u);
+  begin.route = 1;
+  Send(begin);
+  EXPECT_EQ(server_.Snapshot().at(0).sequences, 1u);
+  Send(wire::CloseRoute{.route = 1});
+  EXPECT_TRUE(ToOther<wire::CloseRoute>());
+  EXPECT_EQ(server_.Snapshot().size(), 1u);
+  EXPECT_FALSE(server_.ExpectsGroupMessage());
+}
+
+TEST_F(StageServerTest, AMemberThatRefusesEndsAFrameThatWaits) {
+  WaitForOther();
+  SendFrom(*other_, wire::RouteState{.route = group_,
+                                     .kind = wire::RouteState::Kind::kRefused,
+                                     .why = Error(Code::kUnavailable, "node c is down"),
+                                     .lost = plan::TestNode(3)});
+  EXPECT_NE(State().find("node c is down"), std::string::npos);
+  EXPECT_TRUE(server_.Snapshot().empty());
+}
+
+TEST_F(StageServerTest, MessagesThatWaitTakeLimitedMemory) {
+  WaitForOther();
+  wire::Begin begin;
+  begin.route = 1;
+  begin.tokens.resize(kQueuedBytes / sizeof(int32_t) / 3);
+  for (begin.sequence = 2; begin.sequence < 4; ++begin.sequence) Send(begin);
+  EXPECT_EQ(State(), "");
+  Send(begin);
+  EXPECT_NE(State().find("gets more messages than its group computes"), std::string::npos);
+  EXPECT_TRUE(server_.Snapshot().empty());
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
 // computes one while the next one is ready. More would only take memory for activations.
 constexpr size_t kMostFramesInFlight = 2;
 
+}  // namespace
+
 uint64_t BytesOf(const wire::Work& work) {
   uint64_t bytes = work.rows.size() + work.segments.size() * sizeof(wire::WorkSegment);
   for (const wire::WorkSegment& segment : work.segments) bytes += segment.tokens.size() * 4;
   return bytes;
 }
-
-}  // namespace
 
 void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns) {
   const auto found = routes_.find(work.route);
