@@ -190,6 +190,7 @@ void Membership::TalkTo(const cluster::Contact& contact) {
   if (contact.node && why.code() != Code::kPermissionDenied) {
     const MutexLock lock(mu_);
     state_.Unanswered(*contact.node, clock_.NowNs());
+    changed_.NotifyAll();  // a doubt makes the next tick due sooner
   }
   log::Debug("a node could not be reached",
              {{"address", addresses.back()}, {"why", why.message()}});
@@ -406,7 +407,9 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
         {{"address", *rival}});
   }
   if (from) state_.Reached(*from);
+  const int64_t tick_ns = state_.next_tick_ns();
   state_.TakeDoubts(gossip.members, now_ns);
+  if (state_.next_tick_ns() < tick_ns) changed_.NotifyAll();
   // Certificates of unknown nodes are not kept: their number has no bound.
   certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });
   return wanted;
