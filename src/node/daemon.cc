@@ -405,10 +405,11 @@ Result<OwnAddresses> Daemon::Reachable() const {
 
 Daemon::~Daemon() {
   discovery_.reset();
+  // The others are told first: the threads below may be in calls to nodes that do not answer.
+  if (membership_) membership_->Stop();
   if (standby_) standby_->Stop();
   if (self_meter_) self_meter_->Stop();
   if (links_) links_->Stop();
-  if (membership_) membership_->Stop();
   server_.reset();
   if (node_) node_->Stop();
   if (drafting_) drafting_->Stop();

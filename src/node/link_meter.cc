@@ -308,7 +308,7 @@ Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& membe
   Result<rpc::LinkMeasurement> measured = client->Measure(bytes, patience_ns);
   const bool is_late =
       bytes > 0 && !measured.ok() && measured.error().code() == Code::kDeadlineExceeded;
-  if (is_late) {
+  if (is_late && !IsStopping()) {
     // A node that answers an empty call has a slow path, with this rate at most. Otherwise it may
     // be stalled.
     measured = TRY(client->Measure(/*bytes=*/0, patience_ns));
