@@ -26,6 +26,7 @@ void KvPeers::Forget(std::span<const wire::NodeId> nodes) {
 }
 
 void KvPeers::AddSlow(const wire::NodeId& node, int64_t now_ns) {
+  std::erase_if(slow_until_ns_, [&](const auto& slow) { return slow.second <= now_ns; });
   slow_until_ns_[node] = now_ns + kSlowNs;
 }
 

@@ -112,6 +112,7 @@ void LinkMeter::Main() {
 void LinkMeter::MeasureDue() {
   const std::vector<cluster::Member> members = members_();
   const std::set<cluster::NodeId> sampled = SampledPeers(members, options_.sampled);
+  Forget(members);
   for (size_t i = 1; i < members.size(); ++i) {
     const cluster::Member& member = members[i];
     if (IsDue(member)) {
@@ -122,6 +123,13 @@ void LinkMeter::MeasureDue() {
     ReportIfSlow(member);
     if (IsStopping()) return;
   }
+}
+
+void LinkMeter::Forget(const std::vector<cluster::Member>& but) {
+  const MutexLock lock(mu_);
+  std::erase_if(links_, [&](const auto& link) {
+    return std::ranges::find(but, link.first, &cluster::Member::node) == but.end();
+  });
 }
 
 void LinkMeter::MeasureFully(const cluster::Member& member, uint64_t bytes) {

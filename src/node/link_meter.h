@@ -87,6 +87,8 @@ class LinkMeter {
 
   void Main();
   void MeasureDue() EXCLUDES(mu_);
+  // Drops what was measured of nodes that the cluster has forgotten.
+  void Forget(const std::vector<cluster::Member>& but) EXCLUDES(mu_);
   bool IsStopping() const EXCLUDES(mu_);
   bool IsDue(const cluster::Member& member) EXCLUDES(mu_);
   Result<Paths> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;

@@ -25,7 +25,8 @@ class KvInFlight {
    public:
     InFlightBytes(std::shared_ptr<KvInFlight> all, const wire::NodeId& to, uint64_t bytes)
         : all_(std::move(all)), to_(to), bytes_(bytes) {
-      all_->bytes_[to_] += bytes_;
+      all_->bytes_[to_].bytes += bytes_;
+      ++all_->bytes_[to_].count;
     }
     InFlightBytes(InFlightBytes&& other) noexcept = default;  // leaves it without `all_`
     InFlightBytes& operator=(InFlightBytes&& other) noexcept {
@@ -35,7 +36,10 @@ class KvInFlight {
       return *this;
     }
     ~InFlightBytes() {
-      if (all_) all_->bytes_[to_] -= bytes_;
+      if (!all_) return;
+      const auto found = all_->bytes_.find(to_);
+      found->second.bytes -= bytes_;
+      if (--found->second.count == 0) all_->bytes_.erase(found);
     }
 
    private:
@@ -51,15 +55,19 @@ class KvInFlight {
   // long transfer; a second limit keeps queues bounded.
   bool MaySend(const wire::NodeId& to, bool has_some) const {
     const auto found = bytes_.find(to);
-    const uint64_t bytes = found == bytes_.end() ? 0 : found->second;
+    const uint64_t bytes = found == bytes_.end() ? 0 : found->second.bytes;
     return bytes < most_bytes_ || (!has_some && bytes < kFirstChunkFactor * most_bytes_);
   }
 
  private:
   static constexpr uint64_t kFirstChunkFactor = 8;
+  struct ToNode {
+    uint64_t bytes = 0;
+    uint64_t count = 0;  // of InFlightBytes
+  };
 
   const uint64_t most_bytes_;
-  std::map<wire::NodeId, uint64_t> bytes_;  // may be zero
+  std::map<wire::NodeId, ToNode> bytes_;  // only of nodes that rows are in flight to
 };
 
 }  // namespace aster::stage

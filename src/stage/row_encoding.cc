@@ -6,11 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/checked.h"
+#include "quant/half.h"
 
 namespace aster::stage {
 namespace {
@@ -20,19 +21,6 @@ using wire::RowEncoding;
 // Numbers of a row that share a scale; the last block of a row may be shorter.
 constexpr size_t kBlock = 32;
 constexpr float kLargest = 127;
-
-size_t BlocksOf(size_t width) { return (width + kBlock - 1) / kBlock; }
-
-// To the nearest, ties to even.
-uint16_t ToBfloat16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40u);
-  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
-
-float FromBfloat16(uint16_t value) {
-  return std::bit_cast<float>(static_cast<uint32_t>(value) << 16);
-}
 
 // A scale, then a byte for each number.
 uint8_t* EncodeBlock(std::span<const float> values, uint8_t* out) {
@@ -79,7 +67,7 @@ size_t EncodedBytes(RowEncoding encoding, size_t rows, size_t width) {
     case RowEncoding::kBf16:
       return rows * width * sizeof(uint16_t);
     case RowEncoding::kQ8:
-      return rows * (width + BlocksOf(width) * sizeof(float));
+      return rows * (width + DivideUp(width, kBlock) * sizeof(float));
   }
   return 0;
 }
@@ -97,7 +85,7 @@ void EncodeRows(RowEncoding encoding, std::span<const float> values, size_t widt
       return;
     case RowEncoding::kBf16:
       for (const float value : values) {
-        const uint16_t small = ToBfloat16(value);
+        const uint16_t small = quant::FloatToBfloat16(value);
         std::memcpy(place, &small, sizeof(small));
         place += sizeof(small);
       }
@@ -123,7 +111,7 @@ void DecodeRows(RowEncoding encoding, Bytes encoded, size_t rows, size_t width, 
       for (size_t i = 0; i < rows * width; ++i, place += sizeof(uint16_t)) {
         uint16_t small;
         std::memcpy(&small, place, sizeof(small));
-        out[i] = FromBfloat16(small);
+        out[i] = quant::Bfloat16ToFloat(small);
       }
       return;
     case RowEncoding::kQ8:
