@@ -3,8 +3,8 @@
 
 // A node's part of routes: loads slices, queues and computes frames, and sends their results on.
 // While a device computes one frame, another one begins; a route's frames are finished before
-// anything else changes its sequences. A state machine without threads and sockets: its owner passes events to
-// it and calls Compute and Tick. Must not know requests and their clients.
+// anything else changes its sequences. A state machine without threads and sockets: its owner
+// passes events to it and calls Compute and Tick. Must not know requests and their clients.
 #pragma once
 
 #include <cstdint>
@@ -193,7 +193,8 @@ class StageServer final : public LocalStages {
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
     // The stage that gets the result of this one; null for the last one of each path.
     const wire::StageAddress* StageAfter(uint32_t index) const;
-    // What this node needs the connection to another one for, for messages; null: for nothing.
+    // Why the route breaks without the connection to a node, as words behind the node's name in an
+    // error; null: it goes on.
     const char* RoleOf(const wire::NodeId& node) const;
     // The node that sends work to a stage.
     const wire::NodeId& SenderTo(uint32_t index) const;
@@ -304,8 +305,8 @@ class StageServer final : public LocalStages {
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
   std::vector<FrameInFlight> frames_in_flight_;  // the oldest first; destroyed before their routes
-  bool has_part_rows_ = false;  // since frames were advanced last
-  int64_t last_end_ns_ = 0;     // when a frame was finished
+  bool has_part_rows_ = false;                   // since frames were advanced last
+  int64_t last_end_ns_ = 0;                      // when a frame was finished
   WorkRates rates_;
   wire::RouteId last_computed_ = 0;  // the route whose turn it was
   bool has_lost_gpu_ = false;        // once: from then on the processor computes all layers

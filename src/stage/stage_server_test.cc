@@ -115,9 +115,8 @@ class StageServerTest : public testing::Test {
     holds.route = group_;
     holds.sequence = 1;
     SendFrom(*other_, holds);
-    kv::TokenHistory history(plan::LayoutOf(TestModel::Get().shape(), {}, TestModel::kFingerprint)
-                                 .value()
-                                 .digest());
+    kv::TokenHistory history(
+        plan::LayoutOf(TestModel::Get().shape(), {}, TestModel::kFingerprint).value().digest());
     history.Append(begin.tokens);
     wire::Work work;
     work.route = 1;

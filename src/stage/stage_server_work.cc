@@ -178,17 +178,17 @@ bool StageServer::CanBegin(const Route& route, const StageEntry& entry) const {
   return CanBegin(entry, entry.decodes) || CanBegin(entry, entry.prefills) || CanContinue(entry);
 }
 
-// Whether one more frame of the route may be in flight. A frame of a group ends only once all of its
-// nodes have begun it. So a frame that another node leads must not wait for frames that this node
-// leads, nor for those of a third node: else two nodes could wait for each other for ever
+// Whether one more frame of the route may be in flight. A frame of a group ends only once all of
+// its nodes have begun it. So a frame that another node leads must not wait for frames that this
+// node leads, nor for those of a third node: else two nodes could wait for each other for ever
 // (docs/groups.md). A node never has more than this many of its own in flight.
 bool StageServer::HasSlot(const Route& route) const {
-  const auto has_same_leader = [&](const FrameInFlight& frame) {
+  const auto takes_same_slots = [&](const FrameInFlight& frame) {
     const Route& other = routes_.at(frame.route);
     if (!route.follows() || !other.follows()) return route.follows() == other.follows();
     return route.open.conductor.node == other.open.conductor.node;
   };
-  return static_cast<size_t>(std::ranges::count_if(frames_in_flight_, has_same_leader)) <
+  return static_cast<size_t>(std::ranges::count_if(frames_in_flight_, takes_same_slots)) <
          kMostFramesInFlight;
 }
 
@@ -208,9 +208,8 @@ const char* StageServer::Route::RoleOf(const wire::NodeId& node) const {
   });
   if (is_next) return "";
   // Rows are sent once: without these, neither node would ever send another message about them.
-  const bool loses_rows = std::ranges::any_of(memories, [&](const auto& held) {
-    return held->memory && held->memory->HasInFlight(node);
-  });
+  const bool loses_rows = std::ranges::any_of(
+      memories, [&](const auto& held) { return held->memory && held->memory->HasInFlight(node); });
   return loses_rows ? ", to which KV rows were on their way" : nullptr;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/answers_for_test.h"
 #include "engine/scheduler.h"
 #include "sim_network.h"
+#include "stage/gpu_slice_source_for_test.h"
 #include "stage/slice_source_for_test.h"
 #include "stage/stage_server.h"
 
@@ -28,12 +29,13 @@ wire::NodeId FrontNode(size_t index) { return plan::TestNode(99 + index); }
 // Three nodes, and a front end for each of the splits.
 class Fronts {
  public:
-  Fronts(plan::TestModel& model, const std::vector<std::string>& splits, uint64_t seed)
-      : model_(model), random_(seed) {
+  Fronts(plan::TestModel& model, const std::vector<std::string>& splits, uint64_t seed,
+         std::unique_ptr<stage::SliceSource> source = std::make_unique<stage::TestSliceSource>())
+      : model_(model), random_(seed), source_(std::move(source)) {
     for (const plan::PlanNode& node : plan::TestNodes(3)) {
       GroupNode& added = *nodes_.emplace_back(std::make_unique<GroupNode>());
       added.network = std::make_unique<SimNetwork>(hub_, node.id);
-      added.server = std::make_unique<stage::StageServer>(*added.network, source_);
+      added.server = std::make_unique<stage::StageServer>(*added.network, *source_);
       hub_.Add(node.id, [&added](net::Event event) { added.inbox.push_back(std::move(event)); });
     }
     for (const std::string& split : splits) {
@@ -165,7 +167,7 @@ class Fronts {
   Random random_;
   Trace trace_{false};
   SimHub hub_{clock_, random_, trace_};
-  stage::TestSliceSource source_;
+  const std::unique_ptr<stage::SliceSource> source_;
   std::vector<std::unique_ptr<GroupNode>> nodes_;
   std::vector<std::unique_ptr<Front>> fronts_;
   std::vector<std::unique_ptr<Asked>> asked_;
@@ -182,6 +184,17 @@ TEST(Groups, OfTheSameNodesHaveDifferentLeaders) {
     for (size_t front = 0; front < 2; ++front) fronts.Ask(front, 4, 12);
     EXPECT_TRUE(fronts.Finish()) << seed;
     EXPECT_EQ(fronts.CountRight(), 8u) << seed;
+  }
+}
+
+// The same with GPUs, which compute one frame while messages about others come.
+TEST(Groups, OfTheSameNodesHaveDifferentLeadersWithGpus) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    Fronts fronts(plan::TestModel::Get(), {"a+b=0:out", "b+a=0:out"}, seed,
+                  std::make_unique<stage::GpuSliceSource>(engine::FakeGpuPlan{.looks = 3}));
+    for (size_t front = 0; front < 2; ++front) fronts.Ask(front, 3, 8);
+    EXPECT_TRUE(fronts.Finish()) << seed;
+    EXPECT_EQ(fronts.CountRight(), 6u) << seed;
   }
 }
 
