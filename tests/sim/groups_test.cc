@@ -200,10 +200,10 @@ TEST(Groups, OfTheSameNodesHaveDifferentLeadersWithGpus) {
 
 TEST(Groups, OfThreeNodesAndOfTwoOfThem) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
-    Fronts fronts(ThreeNodesModel(), {"a+b+c=0:out", "b+c=0:out", "c+a=0:out"}, seed);
-    for (size_t front = 0; front < 3; ++front) fronts.Ask(front, 3, 8);
+    Fronts fronts(ThreeNodesModel(), {"a+b+c=0:out", "b+c=0:out", "c+a+b=0:out"}, seed);
+    for (size_t front = 0; front < 3; ++front) fronts.Ask(front, 4, 8);
     EXPECT_TRUE(fronts.Finish()) << seed;
-    EXPECT_EQ(fronts.CountRight(), 9u) << seed;
+    EXPECT_EQ(fronts.CountRight(), 12u) << seed;
   }
 }
 
