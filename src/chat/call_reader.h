@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Reads one tool call byte by byte, in its family's form. Arguments are passed on as they come,
-// byte for byte, if the markup has them as JSON. Must not know the text around a call
-// (reply_parser.h).
+// byte for byte, if the markup has them as JSON, with any control characters in strings. Must not
+// know the text around a call (reply_parser.h).
 #pragma once
 
 #include <cstdint>

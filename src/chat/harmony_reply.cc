@@ -94,6 +94,7 @@ void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>
   in_body_ = true;
   kind_ = Kind::kArguments;
   has_arguments_ = false;
+  escaper_ = ControlEscaper();
   AddEvent(events, {.kind = Kind::kCallBegin, .text = std::string(name)});
 }
 
@@ -109,7 +110,9 @@ void HarmonyReply::Emit(std::string_view text, std::vector<ReplyEvent>& events) 
   has_arguments_ = has_arguments_ || kind_ == Kind::kArguments;
   has_reasoning_ = has_reasoning_ || kind_ == Kind::kReasoning;
   has_content_ = has_content_ || kind_ == Kind::kContent;
-  AddEvent(events, {.kind = kind_, .text = std::string(text)});
+  AddEvent(events,
+           {.kind = kind_,
+            .text = kind_ == Kind::kArguments ? escaper_.Escaped(text) : std::string(text)});
 }
 
 void HarmonyReply::InBody(std::vector<ReplyEvent>& events) {

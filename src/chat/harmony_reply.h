@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chat/json_scanner.h"
 #include "chat/reply_parser.h"
 
 namespace aster::chat {
@@ -39,6 +40,7 @@ class HarmonyReply {
   ReplyEvent::Kind kind_ = ReplyEvent::Kind::kContent;  // of the body
   std::string held_;                                    // the header so far, or possible markup
   bool has_arguments_ = false;                          // of the current call
+  ControlEscaper escaper_;                              // of its arguments
   bool has_reasoning_ = false;
   bool has_content_ = false;
 };

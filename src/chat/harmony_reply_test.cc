@@ -115,5 +115,16 @@ TEST(HarmonyReply, APromptMayEndWithinAMessage) {
   EXPECT_EQ(ParseHarmony("m.<|end|>", "x<|start|>assistant<|channel|>analysis<|message|>"), "(m.)");
 }
 
+TEST(HarmonyReply, ControlCharactersInStringsOfArgumentsAreEscaped) {
+  const auto call = [](std::string_view arguments) {
+    return "<|channel|>commentary to=functions.f <|constrain|>json<|message|>" +
+           std::string(arguments) + "<|call|>";
+  };
+  EXPECT_EQ(ParseHarmony(call("{\n\"a\": \"x\n< \\\"\ty\"}")),
+            "<<f {\n\"a\": \"x\\n< \\\"\\ty\"}>>");
+  // A line that continues in a shell: a backslash, and the end of the line.
+  EXPECT_EQ(ParseHarmony(call("{\"a\": \"x \\\ny\"}")), "<<f {\"a\": \"x \\\\\\ny\"}>>");
+}
+
 }  // namespace
 }  // namespace aster::chat

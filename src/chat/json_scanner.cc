@@ -3,13 +3,29 @@
 
 #include "chat/json_scanner.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace aster::chat {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+std::string EscapeOf(char control) {
+  switch (control) {
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return fmt::format("\\u{:04x}", static_cast<unsigned>(control));
+  }
+}
 
 }  // namespace
 
@@ -155,20 +171,26 @@ JsonScanner::Verdict JsonScanner::Feed(char c) {
   }
 }
 
-Result<std::string> DecodeJsonString(std::string_view json) {
-  // The parser refuses control characters, so they are escaped first.
+std::string ControlEscaper::Escaped(std::string_view piece) {
   std::string escaped;
-  for (const char c : json) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      constexpr std::string_view kHex = "0123456789abcdef";
-      escaped += "\\u00";
-      escaped += kHex[static_cast<size_t>(c) >> 4];
-      escaped += kHex[static_cast<size_t>(c) & 15];
-    } else {
-      escaped += c;
+  for (const char c : piece) {
+    const bool follows_backslash = std::exchange(after_backslash_, false);
+    if (in_string_ && static_cast<unsigned char>(c) < 0x20) {
+      // Nothing is written as a backslash and a control character: both are meant as they are.
+      if (follows_backslash) escaped += '\\';
+      escaped += EscapeOf(c);
+      continue;
     }
+    escaped += c;
+    if (c == '"' && !follows_backslash) in_string_ = !in_string_;
+    after_backslash_ = in_string_ && c == '\\' && !follows_backslash;
   }
-  const auto value = nlohmann::json::parse(escaped, nullptr, /*allow_exceptions=*/false);
+  return escaped;
+}
+
+Result<std::string> DecodeJsonString(std::string_view json) {
+  const auto value =
+      nlohmann::json::parse(ControlEscaper().Escaped(json), nullptr, /*allow_exceptions=*/false);
   if (!value.is_string()) return InvalidArgument("not a JSON string");
   return value.get<std::string>();
 }

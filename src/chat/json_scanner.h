@@ -18,7 +18,7 @@ namespace aster::chat {
 inline bool IsJsonSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // JSON by RFC 8259, except that strings may have control characters: models write line breaks
-// there, and the value's reader gets the same bytes. Not for concurrent use.
+// there, which ControlEscaper makes JSON. Not for concurrent use.
 class JsonScanner {
  public:
   enum class Verdict : uint8_t {
@@ -68,6 +68,17 @@ class JsonScanner {
   uint32_t hex_left_ = 0;
   std::string_view word_left_;
   std::string stack_;  // open { and [
+};
+
+// Escapes the control characters within strings of JSON that comes in pieces, as parsers of JSON
+// refuse them. All other bytes stay as they are. Not for concurrent use.
+class ControlEscaper {
+ public:
+  std::string Escaped(std::string_view piece);
+
+ private:
+  bool in_string_ = false;
+  bool after_backslash_ = false;
 };
 
 // The text of a JSON string with its quotes.

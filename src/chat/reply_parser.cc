@@ -100,10 +100,13 @@ void ReplyParser::Emit(Kind kind, std::string_view text) {
 void ReplyParser::BeginCall(std::string_view name, std::string_view id) {
   raw_.clear();
   any_call_ = true;
+  escaper_ = ControlEscaper();
   AddEvent(*events_, {.kind = Kind::kCallBegin, .text = std::string(name), .id = std::string(id)});
 }
 
-void ReplyParser::Arguments(std::string_view piece) { Emit(Kind::kArguments, piece); }
+void ReplyParser::Arguments(std::string_view piece) {
+  Emit(Kind::kArguments, escaper_.Escaped(piece));
+}
 
 void ReplyParser::EndCall() { AddEvent(*events_, {.kind = Kind::kCallEnd}); }
 

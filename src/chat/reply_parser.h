@@ -16,6 +16,7 @@
 
 #include "chat/call_reader.h"
 #include "chat/dialect.h"
+#include "chat/json_scanner.h"
 
 namespace aster::chat {
 
@@ -24,7 +25,9 @@ struct ReplyEvent {
     kContent,
     kReasoning,
     kCallBegin,  // text is the tool's name
-    kArguments,  // a piece of the call's JSON, byte for byte
+    // A piece of the call's JSON, byte for byte but for control characters within strings, which
+    // are escaped.
+    kArguments,
     kCallEnd,
   };
   Kind kind = Kind::kContent;
@@ -93,6 +96,7 @@ class ReplyParser final : private CallSink {
   // Text since the last event, within calls: becomes content if there is no call.
   std::string raw_;
   std::unique_ptr<CallReader> reader_;
+  ControlEscaper escaper_;                     // of the current call's arguments
   std::unique_ptr<HarmonyReply> harmony_;      // parses everything if the family is Harmony
   bool in_list_ = false;                       // for Mistral
   bool any_call_ = false;                      // in this section

@@ -105,6 +105,38 @@ TEST(ReplyParser, Hermes) {
   EXPECT_EQ(Parse(Family::kHermes, "<tool_call>{\"name\": \"f\"}</tool_call>"), "<<f {}>>");
 }
 
+// Models write line breaks into strings, where parsers of JSON refuse them.
+TEST(ReplyParser, ControlCharactersInStringsOfArgumentsAreEscaped) {
+  const std::string_view raw = "{\"a\": \"x\n\ty\\n\\\"\r\x01\",\n \"b\": [\"\n\", 1]}";
+  const std::string json = "{\"a\": \"x\\n\\ty\\n\\\"\\r\\u0001\",\n \"b\": [\"\\n\", 1]}";
+  const auto with = [&](std::string_view form) { return fmt::format(fmt::runtime(form), raw); };
+  const std::pair<Family, std::string> kCalls[] = {
+      {Family::kHermes, with("<tool_call>{{\"name\": \"f\", \"arguments\": {}}}</tool_call>")},
+      {Family::kHermes, with("<tool_call>{{\"arguments\": {}, \"name\": \"f\"}}</tool_call>")},
+      {Family::kLlama, with("{{\"name\": \"f\", \"parameters\": {}}}")},
+      {Family::kMistral, with("[TOOL_CALLS]f[ARGS]{}")},
+      {Family::kDeepSeek,
+       with("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
+            "<｜tool▁calls▁end｜>")}};
+  for (const auto& [family, call] : kCalls)
+    EXPECT_EQ(Parse(family, call), "<<f " + json + ">>") << FamilyName(family);
+  // Values of families that write tags.
+  EXPECT_EQ(Parse(Family::kQwenXml,
+                  with("<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n</function>\n"
+                       "</tool_call>")),
+            "<<f {\"a\": " + json + "}>>");
+  // A string that contains the object.
+  EXPECT_EQ(Parse(Family::kHermes,
+                  "<tool_call>{\"name\": \"f\", \"arguments\": \"{\\\"a\\\": \\\"x\ny\\\"}\"}"
+                  "</tool_call>"),
+            "<<f {\"a\": \"x\\ny\"}>>");
+  // Each call's strings are its own, also behind one that ends within a string.
+  EXPECT_EQ(Parse(Family::kHermes,
+                  "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"\\?<tool_call>{\"name\": "
+                  "\"g\", \"arguments\": {\n\"a\": \"\n\"}}</tool_call>"),
+            "<<f {\"a\": \"\\>>?<<g {\n\"a\": \"\\n\"}>>");
+}
+
 TEST(ReplyParser, WhatIsNoCallIsText) {
   for (const std::string_view text :
        {"<tool_call> me", "<tool_call>{\"name\": 3}</tool_call>", "<tool_call><tool_call>",
