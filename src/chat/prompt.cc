@@ -168,12 +168,26 @@ Result<std::string> ChatPrompt::Render(std::span<const Message> messages) const 
 
 nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json) const {
   if (json.is_string()) return Marked(json.get_ref<const std::string&>());
-  nlohmann::ordered_json marked = json;
-  if (json.is_structured()) {
-    for (nlohmann::ordered_json& member : marked) member = MarkedJson(member);
+  if (json.is_object()) {
+    // Templates write names of members as well: those of arguments and of their schemas.
+    nlohmann::ordered_json marked = nlohmann::ordered_json::object();
+    for (const auto& [key, value] : json.items()) marked[Marked(key)] = MarkedJson(value);
+    return marked;
   }
+  nlohmann::ordered_json marked = json;
+  if (json.is_array()) {
+    for (nlohmann::ordered_json& element : marked) element = MarkedJson(element);
+  }
+  return marked;
+}
+
+nlohmann::ordered_json ChatPrompt::MarkedMessages(const nlohmann::ordered_json& messages) const {
+  nlohmann::ordered_json marked = MarkedJson(messages);
   // Templates compare roles; these are not text of a conversation.
-  if (json.is_object() && json.contains("role")) marked["role"] = json["role"];
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].is_object() && messages[i].contains("role"))
+      marked[i]["role"] = messages[i]["role"];
+  }
   return marked;
 }
 
@@ -213,10 +227,10 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
                                        const nlohmann::ordered_json& tools,
                                        const nlohmann::ordered_json& extra) const {
   nlohmann::ordered_json variables = CommonVariables(effort_);
-  variables.update(extra);
+  variables.update(MarkedJson(extra));
   if (is_harmony()) FitEffort(variables);
   ArgumentTexts texts(messages);
-  variables["messages"] = MarkedJson(texts.messages());
+  variables["messages"] = MarkedMessages(texts.messages());
   variables["add_generation_prompt"] = true;
   if (!tools.is_null()) variables["tools"] = MarkedJson(tools);
   if (!texts.empty()) {
@@ -226,7 +240,7 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
         return texts.Restore(*prompt, [&](std::string_view text) { return Marked(text); });
       }
     }
-    variables["messages"] = MarkedJson(TRY(WithArgumentObjects(messages)));
+    variables["messages"] = MarkedMessages(TRY(WithArgumentObjects(messages)));
   }
   return template_->Render(variables).In("the model's chat template");
 }

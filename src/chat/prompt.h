@@ -60,8 +60,8 @@ class ChatPrompt {
   // The same for messages and tools as in chat templates; null: no tools.
   Result<std::string> Render(const nlohmann::ordered_json& messages,
                              const nlohmann::ordered_json& tools) const;
-  // With further variables of the template; `extra` is an object. Arguments of calls may be texts:
-  // they are in the prompt byte for byte, unless the template has to read them.
+  // With further variables of the template, marked as well; `extra` is an object. Arguments of
+  // calls may be texts: they are in the prompt byte for byte, unless the template has to read them.
   Result<std::string> Render(const nlohmann::ordered_json& messages,
                              const nlohmann::ordered_json& tools,
                              const nlohmann::ordered_json& extra) const;
@@ -83,6 +83,7 @@ class ChatPrompt {
   std::optional<size_t> ControlAt(std::string_view text) const;
   nlohmann::ordered_json CommonVariables(ReasoningEffort effort) const;
   nlohmann::ordered_json MarkedJson(const nlohmann::ordered_json& json) const;
+  nlohmann::ordered_json MarkedMessages(const nlohmann::ordered_json& messages) const;
   Result<std::vector<int32_t>> EncodePieces(std::string_view marked) const;
 
   const text::Tokenizer* tokenizer_;

@@ -102,6 +102,37 @@ TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
               testing::HasSubstr("<|tool_call>call:find{most:3,what:<|\"|>key<|\"|>}<tool_call|>"));
 }
 
+// Names of members come from clients, too, and so do a template's further variables.
+TEST_F(PromptTest, NamesOfMembersAreNeverControlTokens) {
+  const ChatPrompt prompt = PromptOf(
+      "tokenizer.chat_template",
+      "{{ tools | tojson }}{{ documents | tojson }}"
+      "{% set parameters = tools[0].function.parameters %}"
+      "{% for name in parameters.required %}"
+      "{{ name ~ '=' ~ parameters.properties[name].type ~ (name in parameters.properties) }}"
+      "{% endfor %}"
+      "{% for message in messages if message.role == 'assistant' %}"
+      "{% for call in message.tool_calls %}"
+      "{% for name, value in call.function.arguments.items() %}{{ name ~ value }}{% endfor %}"
+      "{% endfor %}{% endfor %}",
+      *tokenizer_);
+  const auto messages = nlohmann::ordered_json::parse(
+      R"([{"role": "assistant", "content": "", "tool_calls": [{"type": "function",
+           "function": {"name": "f", "arguments": {"<a>": {"<ab>": 1}, "role": "<a>"}}}]}])");
+  const auto tools = nlohmann::ordered_json::parse(
+      R"([{"type": "function", "function": {"name": "f", "parameters": {
+           "properties": {"x<a>": {"type": "string"}}, "required": ["x<a>"]}}}])");
+  const auto extra = nlohmann::ordered_json::parse(R"({"documents": [{"<ab>": "<a><b>"}]})");
+  const auto text = prompt.Render(messages, tools, extra);
+  ASSERT_TRUE(text.ok()) << text.error().message();
+  EXPECT_EQ(text->find('<'), std::string::npos) << *text;
+  EXPECT_THAT(*text, testing::HasSubstr(prompt.Marked("x<a>") + "=stringTrue"));
+  EXPECT_THAT(*text, testing::HasSubstr("role" + prompt.Marked("<a>")));
+  const std::vector<int32_t> ids = prompt.Encode(*text).value();
+  for (const int32_t id : ids)
+    EXPECT_NE(tokenizer_->vocab().types[static_cast<size_t>(id)], text::TokenType::kControl);
+}
+
 TEST_F(PromptTest, TheReasoningEffortIsInThePrompt) {
   // These architectures have templates in the program.
   for (const char* architecture : {"deepseek4", "deepseek41"}) {
