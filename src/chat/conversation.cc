@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,9 +26,14 @@ std::string TextOf(const ordered_json& message, const char* key = "content") {
   return text != message.end() && text->is_string() ? text->get<std::string>() : "";
 }
 
-std::string Joined(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return a + b;
-  return a + "\n\n" + b;
+void AppendText(std::string& text, const std::string& more) {
+  if (!text.empty() && !more.empty()) text += "\n\n";
+  text += more;
+}
+
+std::string Joined(std::string a, const std::string& b) {
+  AppendText(a, b);
+  return a;
 }
 
 // A system message at the very end goes after the user's last text.
@@ -35,7 +43,7 @@ ordered_json WithoutSystem(const ordered_json& messages, bool keeps_first) {
   for (const ordered_json& message : messages) {
     const bool is_first = fitted.empty() && waiting.empty();
     if (message["role"] == "system" && !(keeps_first && is_first)) {
-      waiting = Joined(waiting, TextOf(message));
+      AppendText(waiting, TextOf(message));
       continue;
     }
     fitted.push_back(message);
@@ -51,32 +59,62 @@ ordered_json WithoutSystem(const ordered_json& messages, bool keeps_first) {
   return fitted;
 }
 
-// The result of a call among those that follow its message; the next one if ids do not tell.
-size_t ResultOf(const ordered_json& call, const std::vector<ordered_json>& results) {
-  const std::string id = TextOf(call, "id");
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!id.empty() && TextOf(results[i], "tool_call_id") == id) return i;
+// The results that follow a message with calls.
+class Results {
+ public:
+  explicit Results(std::vector<ordered_json> results) : results_(std::move(results)) {
+    for (size_t i = 0; i < results_.size(); ++i)
+      by_id_[TextOf(results_[i], "tool_call_id")].insert(i);
   }
-  return 0;
-}
+
+  // The result of a call; the next one if ids do not tell, or null.
+  ordered_json Take(const ordered_json& call) {
+    const std::string id = TextOf(call, "id");
+    const auto named = id.empty() ? by_id_.end() : by_id_.find(id);
+    if (named != by_id_.end() && !named->second.empty()) return TakeAt(*named->second.begin());
+    return TakeNext();
+  }
+  ordered_json TakeNext() {
+    while (next_ < results_.size() && results_[next_].is_null()) ++next_;
+    return next_ < results_.size() ? TakeAt(next_) : ordered_json();
+  }
+
+ private:
+  ordered_json TakeAt(size_t index) {
+    by_id_[TextOf(results_[index], "tool_call_id")].erase(index);
+    return std::exchange(results_[index], nullptr);
+  }
+
+  std::vector<ordered_json> results_;              // null: taken
+  std::map<std::string, std::set<size_t>> by_id_;  // those that are left
+  size_t next_ = 0;
+};
 
 // Messages of one call each, with their results.
-void AddSingleCalls(const ordered_json& message, std::vector<ordered_json> results,
+void AddSingleCalls(const ordered_json& message, std::vector<ordered_json> following,
                     ordered_json& fitted) {
-  ordered_json one = message;
-  // Templates take text and reasoning before a call together.
-  one["thinking"] = Joined(TextOf(message, "reasoning_content"), TextOf(message));
-  one["content"] = "";
-  for (const ordered_json& call : message["tool_calls"]) {
-    one["tool_calls"] = ordered_json::array({call});
-    fitted.push_back(one);
-    one["thinking"] = "";
-    if (results.empty() || !call.is_object()) continue;
-    const auto found = results.begin() + static_cast<ptrdiff_t>(ResultOf(call, results));
-    fitted.push_back(std::move(*found));
-    results.erase(found);
+  Results results(std::move(following));
+  const ordered_json& calls = message["tool_calls"];
+  // Only the first one has the message's texts: there may be many calls.
+  for (size_t i = 0; i < calls.size(); ++i) {
+    ordered_json one = {{"role", message["role"]}};
+    if (i == 0) {
+      one = message;
+      // Templates take text and reasoning before a call together.
+      one["thinking"] = Joined(TextOf(message, "reasoning_content"), TextOf(message));
+      one.erase("reasoning_content");
+    } else {
+      one["thinking"] = "";
+    }
+    one["content"] = "";
+    one["tool_calls"] = ordered_json::array({calls[i]});
+    fitted.push_back(std::move(one));
+    if (!calls[i].is_object()) continue;
+    ordered_json result = results.Take(calls[i]);
+    if (!result.is_null()) fitted.push_back(std::move(result));
   }
-  for (ordered_json& result : results) fitted.push_back(std::move(result));
+  for (ordered_json left = results.TakeNext(); !left.is_null(); left = results.TakeNext())
+    fitted.push_back(std::move(left));
 }
 
 ordered_json WithSingleCalls(const ordered_json& messages) {

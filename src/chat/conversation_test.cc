@@ -63,6 +63,7 @@ TEST(Conversation, CallsStandAloneForGptOss) {
       Say({{"user", "u"}, {"assistant", "c"}, {"tool", "b"}, {"tool", "a"}, {"assistant", "d"}});
   messages[1]["tool_calls"] = ordered_json::array({call("x"), call("y")});
   messages[1]["reasoning_content"] = "r";
+  messages[1]["name"] = "n";
   messages[2]["tool_call_id"] = "y";
   messages[3]["tool_call_id"] = "x";
   const ordered_json fitted = FittedMessages(dialect, messages);
@@ -72,10 +73,35 @@ TEST(Conversation, CallsStandAloneForGptOss) {
   EXPECT_EQ(fitted[1]["content"], "");
   EXPECT_EQ(fitted[2]["content"], "a");
   EXPECT_EQ(fitted[3]["tool_calls"], ordered_json::array({call("y")}));
-  EXPECT_EQ(fitted[3]["thinking"], "");
+  // The message's texts are not repeated with each call.
+  EXPECT_EQ(fitted[3], ordered_json({{"role", "assistant"},
+                                     {"thinking", ""},
+                                     {"content", ""},
+                                     {"tool_calls", ordered_json::array({call("y")})}}));
   EXPECT_EQ(fitted[4]["content"], "b");
   EXPECT_EQ(fitted[5], messages[4]);
   EXPECT_EQ(FittedMessages(Dialect(), messages), messages);
+}
+
+// The time must be linear.
+TEST(Conversation, ManyMessages) {
+  constexpr size_t kCount = 500'000;
+  ordered_json system = ordered_json::array();
+  for (size_t i = 0; i < kCount; ++i) system.push_back({{"role", "system"}, {"content", "s"}});
+  const ordered_json joined = FittedMessages({.takes_system = false}, std::move(system));
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0]["content"].get_ref<const std::string&>().size(), kCount * 3 - 2);
+
+  ordered_json calls = ordered_json::array();
+  for (size_t i = 0; i < kCount / 5; ++i) calls.push_back({{"id", std::to_string(i)}});
+  ordered_json messages = Say({{"assistant", "c"}});
+  for (size_t i = calls.size(); i-- > 0;)
+    messages.push_back({{"role", "tool"}, {"tool_call_id", std::to_string(i)}});
+  messages[0]["tool_calls"] = calls;
+  const ordered_json fitted = FittedMessages({.family = Family::kHarmony}, std::move(messages));
+  ASSERT_EQ(fitted.size(), calls.size() * 2);
+  EXPECT_EQ(fitted[1]["tool_call_id"], "0");
+  EXPECT_EQ(fitted.back()["tool_call_id"], std::to_string(calls.size() - 1));
 }
 
 TEST(Conversation, ToolsHaveAllThatTemplatesLookAt) {
