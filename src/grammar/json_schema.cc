@@ -31,7 +31,10 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxRules = 100'000;
-// Characters of merged schemas, so that small schemas cannot cause endless work.
+// Object, array, string, number, integer, boolean, null.
+constexpr size_t kMaxTypes = 7;
+// Characters of merged schemas and comparisons of their keywords, so that small schemas cannot
+// cause endless work.
 constexpr size_t kMaxMerged = 8 << 20;
 // Grammars of constraints beside values, which are only made to check these.
 constexpr size_t kMaxBesides = 64;
@@ -56,7 +59,7 @@ class SchemaReader {
  public:
   // Shared limits of all grammars of the same schema.
   struct Budget {
-    size_t merged = 0;   // characters
+    size_t merged = 0;   // characters and comparisons
     size_t besides = 0;  // grammars
   };
 
@@ -71,6 +74,8 @@ class SchemaReader {
     return Unimplemented(fmt::format("{}: {}", at, why));
   }
   Result<Element> ReadReference(const ordered_json& schema, const std::string& at, size_t depth);
+  // Both, within the budget.
+  Result<ordered_json> Merged(const ordered_json& a, const ordered_json& b, const std::string& at);
   // Resolves references and allOf at its top.
   Result<ordered_json> Flat(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadMerged(const ordered_json& schema, const std::string& at, size_t depth);
@@ -95,6 +100,7 @@ class SchemaReader {
   Result<Element> ReadNumber(bool is_integer, const ordered_json& schema, const std::string& at);
   Status CheckKeys(const ordered_json& schema, const std::set<std::string>& known,
                    const std::string& at) const;
+  Status CheckTypeCount(const ordered_json& schema, const std::string& at) const;
   Result<uint32_t> Bound(const ordered_json& schema, const char* key, uint32_t absent,
                          const std::string& at) const;
 
@@ -112,6 +118,13 @@ Status SchemaReader::CheckKeys(const ordered_json& schema, const std::set<std::s
       return Refused(at + "/" + key, "is not supported");
   }
   return Ok();
+}
+
+// Each value is compared with each type.
+Status SchemaReader::CheckTypeCount(const ordered_json& schema, const std::string& at) const {
+  const auto types = schema.find("type");
+  if (types == schema.end() || types->size() <= kMaxTypes) return Ok();
+  return Refused(at + "/type", "names more types than there are");
 }
 
 Result<uint32_t> SchemaReader::Bound(const ordered_json& schema, const char* key, uint32_t absent,
@@ -140,10 +153,27 @@ Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const st
   return Grammar::Rule(rule);
 }
 
+Result<ordered_json> SchemaReader::Merged(const ordered_json& a, const ordered_json& b,
+                                          const std::string& at) {
+  // Each keyword and each property of one is looked for among those of the other.
+  const auto count = [](const ordered_json& schema, const char* key) {
+    const auto found = schema.is_object() ? schema.find(key) : schema.end();
+    return found == schema.end() ? 0 : found->size();
+  };
+  budget_.merged += a.size() * b.size() + count(a, "properties") * count(b, "properties");
+  if (budget_.merged <= kMaxMerged) {
+    ordered_json all = TRY(MergeSchemas(a, b, at));
+    budget_.merged += all.dump().size();
+    if (budget_.merged <= kMaxMerged) return all;
+  }
+  return Refused(at, "there is too much to be merged");
+}
+
 Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::string& at,
                                         size_t depth) {
   if (depth > kMaxSchemaDepth) return Refused(at, "the schema is too large");
   if (!schema.is_object()) return schema;
+  TRY(CheckTypeCount(schema, at));
   ordered_json all = true;
   if (schema.contains("$ref")) {
     const ordered_json& target = *TRY(TargetOf(schema["$ref"], root_, at));
@@ -155,15 +185,13 @@ Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::s
     for (size_t i = 0; i < parts.size(); ++i) {
       const std::string part_at = fmt::format("{}/allOf/{}", at, i);
       const ordered_json part = TRY(Flat(parts[i], part_at, depth + 1));
-      all = TRY(MergeSchemas(all, part, part_at));
+      all = TRY(Merged(all, part, part_at));
     }
   }
   ordered_json own = schema;
   own.erase("$ref");
   own.erase("allOf");
-  if (!own.empty()) all = TRY(MergeSchemas(all, own, at));
-  budget_.merged += all.dump().size();
-  if (budget_.merged > kMaxMerged) return Refused(at, "there is too much to be merged");
+  if (!own.empty()) all = TRY(Merged(all, own, at));
   return all;
 }
 
@@ -278,13 +306,17 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   if (!required.is_array()) return Refused(at + "/required", "give a list of names");
   const CountRange count = {TRY(Bound(schema, "minProperties", 0, at)),
                             TRY(Bound(schema, "maxProperties", kNoMaximum, at))};
+  std::set<std::string> needed;
+  for (const ordered_json& one : required) {
+    if (!one.is_string()) return Refused(at + "/required", "give a list of names");
+    needed.insert(one.get<std::string>());
+  }
   std::vector<Member> members;
   std::set<std::string> names;
   for (const auto& [name, inner] : properties.items()) {
     names.insert(name);
     // Never written, so it must not be required.
-    if (inner == false && std::find(required.begin(), required.end(), name) == required.end())
-      continue;
+    if (inner == false && !needed.contains(name)) continue;
     if (!json_.CanName(name)) return Refused(at + "/properties/" + name, "no name in calls");
     members.push_back({name, TRY(Read(inner, at + "/properties/" + name, depth + 1))});
   }
@@ -295,11 +327,8 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   if (additional != schema.end() && additional->is_object()) {
     other = TRY(Read(*additional, at + "/additionalProperties", depth + 1));
   }
-  std::set<std::string> needed;
   for (const ordered_json& one : required) {
-    if (!one.is_string()) return Refused(at + "/required", "give a list of names");
     const auto name = one.get<std::string>();
-    needed.insert(name);
     if (!names.insert(name).second) continue;
     if (!json_.CanName(name)) return Refused(at + "/required", name + " is no name in calls");
     if (!has_others)
@@ -410,14 +439,16 @@ Result<Element> SchemaReader::ReadDifferent(const ordered_json& schema, const st
   if (!is_list || schema.contains("prefixItems"))
     return Refused(at + "/uniqueItems", "is supported where items is an enum");
   TRY(CheckKeys(items, {"enum", "type"}, at + "/items"));
+  TRY(CheckTypeCount(items, at + "/items"));
   std::vector<ordered_json> values;
   for (const ordered_json& value : items["enum"]) {
     if (items.contains("type") && !IsOfType(value, items["type"])) continue;
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  }
-  if (values.size() > kMaxDifferentItems) {
-    return Refused(at + "/uniqueItems",
-                   fmt::format("is supported of up to {} values", kMaxDifferentItems));
+    if (std::find(values.begin(), values.end(), value) != values.end()) continue;
+    if (values.size() == kMaxDifferentItems) {
+      return Refused(at + "/uniqueItems",
+                     fmt::format("is supported of up to {} values", kMaxDifferentItems));
+    }
+    values.push_back(value);
   }
   const auto list = AddDifferentItems(
       values,
@@ -503,6 +534,7 @@ Result<Element> SchemaReader::Read(const ordered_json& schema, const std::string
     return Refused(at, "the schema is too large");
   if (schema == true) return json_.value();
   if (!schema.is_object()) return Refused(at, "give a schema");
+  TRY(CheckTypeCount(schema, at));
   if (schema.contains("$ref")) {
     return HasOnly(schema, "$ref") ? ReadReference(schema, at, depth)
                                    : ReadMerged(schema, at, depth);

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 namespace aster::grammar {
 namespace {
@@ -45,17 +47,73 @@ bool Holds(const ordered_json& list, const ordered_json& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// The elements of both lists; as types, whole numbers are numbers.
-ordered_json Common(const ordered_json& a, const ordered_json& b, bool are_types) {
+// Equal values have equal hashes: 1 equals 1.0.
+size_t HashOf(const ordered_json& value) {
+  if (value.is_number()) return std::hash<double>()(value.get<double>());
+  if (value.is_string()) return std::hash<std::string>()(value.get_ref<const std::string&>());
+  size_t hash = static_cast<size_t>(value.is_object()) + value.size();
+  const auto add = [&hash](size_t more) { hash = hash * 31 + more; };
+  if (value.is_boolean()) add(value.get<bool>() ? 1 : 0);
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items()) add(std::hash<std::string>()(key));
+  }
+  if (value.is_structured()) {
+    for (const ordered_json& inner : value) add(HashOf(inner));
+  }
+  return hash;
+}
+
+// Values of lists that outlive it: lists may be long.
+class ValueSet {
+ public:
+  explicit ValueSet(const ordered_json& list) {
+    for (const ordered_json& value : list) values_.insert(&value);
+  }
+  bool Has(const ordered_json& value) const { return values_.contains(&value); }
+  // Whether the value is new.
+  bool Insert(const ordered_json& value) { return values_.insert(&value).second; }
+
+ private:
+  struct Hash {
+    size_t operator()(const ordered_json* value) const { return HashOf(*value); }
+  };
+  struct Equal {
+    bool operator()(const ordered_json* a, const ordered_json* b) const { return *a == *b; }
+  };
+  std::unordered_set<const ordered_json*, Hash, Equal> values_;
+};
+
+// The elements of both lists, in the order of the first.
+ordered_json Common(const ordered_json& a, const ordered_json& b) {
+  const ValueSet others(b);
   ordered_json common = ordered_json::array();
   for (const ordered_json& one : a) {
-    if (Holds(b, one) || (are_types && one == "integer" && Holds(b, "number"))) {
+    if (others.Has(one)) common.push_back(one);
+  }
+  return common;
+}
+
+// The same for names of types: whole numbers are numbers.
+ordered_json CommonTypes(const ordered_json& a, const ordered_json& b) {
+  ordered_json common = ordered_json::array();
+  for (const ordered_json& one : a) {
+    if (Holds(b, one) || (one == "integer" && Holds(b, "number"))) {
       common.push_back(one);
-    } else if (are_types && one == "number" && Holds(b, "integer")) {
+    } else if (one == "number" && Holds(b, "integer")) {
       common.push_back("integer");
     }
   }
   return common;
+}
+
+// The elements of the first list, and then those that only the second one has.
+ordered_json Union(const ordered_json& a, const ordered_json& b) {
+  ordered_json all = a;
+  ValueSet known(a);
+  for (const ordered_json& one : b) {
+    if (known.Insert(one)) all.push_back(one);
+  }
+  return all;
 }
 
 Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
@@ -67,15 +125,9 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
       all[name] = all.contains(name) ? Both(all[name], schema) : schema;
     return all;
   }
-  if (key == "required" && a.is_array() && b.is_array()) {
-    ordered_json all = a;
-    for (const ordered_json& name : b) {
-      if (!Holds(all, name)) all.push_back(name);
-    }
-    return all;
-  }
+  if (key == "required" && a.is_array() && b.is_array()) return Union(a, b);
   if (key == "type" || (key == "enum" && a.is_array() && b.is_array())) {
-    ordered_json common = Common(AsList(a), AsList(b), key == "type");
+    ordered_json common = key == "type" ? CommonTypes(AsList(a), AsList(b)) : Common(a, b);
     if (common.empty()) return CannotMerge(at, "no value meets both");
     return common;
   }
@@ -86,13 +138,7 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
     return all;
   }
   // Lists of patterns and formats, all of which a text must match.
-  if (key == "pattern" || key == "format") {
-    ordered_json all = AsList(a);
-    for (const ordered_json& one : AsList(b)) {
-      if (!Holds(all, one)) all.push_back(one);
-    }
-    return all;
-  }
+  if (key == "pattern" || key == "format") return Union(AsList(a), AsList(b));
   if (a.is_number() && b.is_number()) {
     const bool a_is_less = a.get<double>() < b.get<double>();
     if (IsOneOf(key, {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}))

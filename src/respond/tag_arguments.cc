@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "grammar/json_rules.h"
@@ -34,6 +36,9 @@ constexpr std::string_view kKeptOfText[] = {"type",        "minLength", "maxLeng
 constexpr std::string_view kOtherTypes[] = {"null",   "boolean", "integer",
                                             "number", "array",   "object"};
 constexpr int kMaxDepth = 8;
+constexpr const char* kDefinitions[] = {"$defs", "definitions"};
+// Of definitions, which each member's schema gets.
+constexpr size_t kMaxCopiedBytes = 8 << 20;
 
 Error CannotKeep(std::string_view what) {
   return Unimplemented(fmt::format("{} is not kept where arguments have tags", what));
@@ -51,7 +56,7 @@ const ordered_json& Target(const ordered_json& schema, const ordered_json& root)
     const ordered_json& reference = (*at)["$ref"];
     if (!reference.is_string()) return *at;
     const ordered_json* next = nullptr;
-    for (const char* key : {"$defs", "definitions"}) {
+    for (const char* key : kDefinitions) {
       const std::string prefix = fmt::format("#/{}/", key);
       const ordered_json* definitions = root.is_object() ? Find(root, key) : nullptr;
       const auto& path = reference.get_ref<const std::string&>();
@@ -92,7 +97,16 @@ bool MayBeType(const ordered_json& given, const ordered_json& root, std::string_
 class TagWriter {
  public:
   TagWriter(const ordered_json& schema, const TagRules& rules, Grammar& grammar)
-      : schema_(schema), rules_(rules), grammar_(grammar) {}
+      : schema_(schema), rules_(rules), grammar_(grammar) {
+    const ordered_json* required = Find(schema, "required");
+    for (const ordered_json& name : required != nullptr ? *required : ordered_json::array()) {
+      if (name.is_string()) required_.insert(name.get<std::string>());
+    }
+    for (const char* key : kDefinitions) {
+      const ordered_json* definitions = Find(schema, key);
+      if (definitions != nullptr) definitions_bytes_ += definitions->dump().size();
+    }
+  }
 
   Result<Sequence> Write() {
     // Keywords that cannot be supported allow any arguments, unless the schema must be exact.
@@ -121,25 +135,25 @@ class TagWriter {
       auto kept = Value(value);
       if (!kept.ok() && !rules_.is_exact) kept = LooseValue(value);
       one.push_back(TRY(std::move(kept)));
-      if (!IsRequired(key)) one = {Grammar::Rule(grammar_.AddRule({Sequence(), std::move(one)}))};
+      if (!required_.contains(key))
+        one = {Grammar::Rule(grammar_.AddRule({Sequence(), std::move(one)}))};
       all.insert(all.end(), one.begin(), one.end());
     }
-    for (const ordered_json& name : Required()) {
-      if (!name.is_string() || properties->contains(name.get<std::string>())) continue;
+    std::set<std::string> named;
+    for (const auto& [key, value] : properties->items()) named.insert(key);
+    const ordered_json* required = Find(schema_, "required");
+    for (const ordered_json& name : required != nullptr ? *required : ordered_json::array()) {
+      if (!name.is_string() || !named.insert(name.get<std::string>()).second) continue;
       if (rules_.is_exact) return CannotKeep("a required member without a schema");
       const auto& key = name.get_ref<const std::string&>();
-      if (CanName(key)) all = Joined({all, Key(key), Text({rules_.text})});
+      if (!CanName(key)) continue;
+      const Sequence one = Joined({Key(key), Text({rules_.text})});
+      all.insert(all.end(), one.begin(), one.end());
     }
     return all;
   }
 
  private:
-  ordered_json Required() const { return schema_.value("required", ordered_json::array()); }
-  bool IsRequired(const std::string& key) const {
-    const ordered_json required = Required();
-    return std::ranges::any_of(required, [&](const ordered_json& one) { return one == key; });
-  }
-
   // Tags cannot contain every name.
   static bool CanName(const std::string& key) {
     return !key.empty() && key.find_first_of("<>\"\n\r\t ") == std::string::npos;
@@ -175,6 +189,8 @@ class TagWriter {
       if (rules_.is_exact && !SaysTypesOnly(schema)) return CannotKeep("a text or something else");
       return Grammar::Rule(grammar_.AddRule({Text({rules_.text})}));
     }
+    copied_bytes_ += definitions_bytes_;
+    if (copied_bytes_ > kMaxCopiedBytes) return CannotKeep("so large a schema");
     return Grammar::Rule(
         grammar_.AddRule({Json({TRY(AddJsonSchema(WithDefinitions(schema), grammar_))})}));
   }
@@ -232,7 +248,7 @@ class TagWriter {
   ordered_json WithDefinitions(const ordered_json& schema) const {
     if (!schema.is_object()) return schema;
     ordered_json whole = schema;
-    for (const char* key : {"$defs", "definitions"}) {
+    for (const char* key : kDefinitions) {
       if (schema_.contains(key) && !whole.contains(key)) whole[key] = schema_[key];
     }
     return whole;
@@ -241,6 +257,9 @@ class TagWriter {
   const ordered_json& schema_;
   const TagRules& rules_;
   Grammar& grammar_;
+  std::set<std::string> required_;
+  size_t definitions_bytes_ = 0;
+  size_t copied_bytes_ = 0;  // of definitions, so far
 };
 
 }  // namespace
