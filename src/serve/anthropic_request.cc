@@ -37,7 +37,7 @@ void ReadDocument(const Fields& block, Blocks& blocks) {
 }
 
 // One of the blocks; false if it is invalid.
-bool ReadBlock(const Fields& block, bool of_assistant, const ApiRequest& request, Blocks& blocks) {
+bool ReadBlock(const Fields& block, bool of_assistant, ApiRequest& request, Blocks& blocks) {
   const std::string type = block.String("type").value_or("");
   if (type == "text") {
     const auto text = block.String("text");
@@ -55,13 +55,14 @@ bool ReadBlock(const Fields& block, bool of_assistant, const ApiRequest& request
     if (!name) block.Refuse("name", "is missing");
     if (input == nullptr) block.Refuse("input", "is missing");
     if (block.problem().any()) return false;
-    blocks.calls.push_back({{"id", block.String("id").value_or("")},
-                            {"type", "function"},
-                            {"function", {{"name", *name}, {"arguments", *input}}}});
+    const std::string id = block.String("id").value_or("");
+    request.call_ids.insert(id);
+    blocks.calls.push_back(
+        {{"id", id}, {"type", "function"}, {"function", {{"name", *name}, {"arguments", *input}}}});
   } else if (type == "tool_result" && !of_assistant) {
     const auto id = block.String("tool_use_id");
     if (!id) block.Refuse("tool_use_id", "is missing");
-    if (id && !HasCall(request, *id))
+    if (id && !request.call_ids.contains(*id))
       block.Refuse("tool_use_id", fmt::format("no tool_use before it has the id {}", *id));
     blocks.results.push_back({{"role", "tool"},
                               {"tool_call_id", id.value_or("")},

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,9 @@ struct ApiRequest : respond::Conversation, respond::Settings {
   std::vector<RawPrompt> raw;
   std::string prompt_field = "messages";  // the request's field with either of them
   uint32_t choices = 1;                   // answers per prompt
-  std::string form_field;                 // the request's field with the form
+  // Of the calls in messages so far, for their results.
+  std::set<std::string, std::less<>> call_ids;
+  std::string form_field;  // the request's field with the form
 
   std::vector<std::string> left_out_tools;  // types that only other makers' servers can run
 

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "serve/ollama.h"
 #include "serve/shared_fields.h"
@@ -16,13 +19,49 @@ namespace {
 using nlohmann::ordered_json;
 
 // The calls of the messages so far.
-struct CallsSoFar {
+class CallsSoFar {
+ public:
+  void Add(const std::string& id, const std::string& name) {
+    by_id_[id].insert(calls_.size());
+    by_name_[name].insert(calls_.size());
+    calls_.push_back({id, name});
+    waiting_.insert(waiting_.end(), calls_.size() - 1);
+  }
+  std::string NewId() { return fmt::format("call_{}", count_++); }
+
+  // Takes the oldest call without a result that has the id, or else the name, and returns its id.
+  std::optional<std::string> Take(const std::optional<std::string>& id,
+                                  const std::optional<std::string>& name) {
+    static const Places kNone;
+    const Places& fitting = id     ? Of(by_id_, *id, kNone)
+                            : name ? Of(by_name_, *name, kNone)
+                                   : waiting_;
+    if (fitting.empty()) return std::nullopt;
+    const size_t first = *fitting.begin();
+    const Call& call = calls_[first];
+    by_id_[call.id].erase(first);
+    by_name_[call.name].erase(first);
+    waiting_.erase(first);
+    return call.id;
+  }
+
+ private:
+  using Places = std::set<size_t>;  // of calls without a result
   struct Call {
     std::string id;
     std::string name;
   };
-  std::deque<Call> open;  // without a result so far, the oldest first
-  size_t count = 0;
+  static const Places& Of(const std::map<std::string, Places>& all, const std::string& key,
+                          const Places& none) {
+    const auto found = all.find(key);
+    return found == all.end() ? none : found->second;
+  }
+
+  std::vector<Call> calls_;  // all of them
+  std::map<std::string, Places> by_id_;
+  std::map<std::string, Places> by_name_;
+  Places waiting_;
+  size_t count_ = 0;
 };
 
 // Options of sampling and length; those of the machine (num_gpu, num_thread, …) and num_ctx are the
@@ -89,8 +128,8 @@ void ReadOllamaCalls(const Fields& message, CallsSoFar& calls, ordered_json& out
     if (!name) return inner.Refuse("name", "is missing");
     const ordered_json* arguments = inner.Object("arguments");
     // Calls may have no ids here: then their order identifies them.
-    const std::string id = fields.String("id").value_or(fmt::format("call_{}", calls.count++));
-    calls.open.push_back({id, *name});
+    const std::string id = fields.String("id").value_or(calls.NewId());
+    calls.Add(id, *name);
     out["tool_calls"].push_back(
         {{"id", id},
          {"type", "function"},
@@ -105,19 +144,15 @@ std::string CallOfResult(const Fields& message, CallsSoFar& calls) {
   const auto id = message.String("tool_call_id");
   auto name = message.String("tool_name");
   if (!name) name = message.String("name");
-  const auto call = std::ranges::find_if(calls.open, [&](const CallsSoFar::Call& one) {
-    return id ? one.id == *id : !name || one.name == *name;
-  });
-  if (call == calls.open.end()) {
+  const auto call = calls.Take(id, name);
+  if (!call) {
     message.Refuse(id     ? "tool_call_id"
                    : name ? "tool_name"
                           : "role",
                    "no call before it waits for this result");
     return "";
   }
-  std::string found = call->id;
-  calls.open.erase(call);
-  return found;
+  return *call;
 }
 
 ordered_json ReadOllamaMessage(const Fields& message, CallsSoFar& calls) {

@@ -27,7 +27,7 @@ void ReadChoices(const Fields& fields, ApiRequest& request) {
 }
 
 // The calls of an earlier message.
-void ReadCalls(const Fields& message, ordered_json& out) {
+void ReadCalls(const Fields& message, ApiRequest& request, ordered_json& out) {
   const ordered_json* calls = message.Array("tool_calls");
   if (calls == nullptr || calls->empty()) return;
   ordered_json list = ordered_json::array();
@@ -51,14 +51,16 @@ void ReadCalls(const Fields& message, ordered_json& out) {
       const auto& text = arguments->get_ref<const std::string&>();
       if (!text.empty()) written = text;
     }
-    list.push_back({{"id", fields.String("id").value_or("")},
+    const std::string id = fields.String("id").value_or("");
+    request.call_ids.insert(id);
+    list.push_back({{"id", id},
                     {"type", "function"},
                     {"function", {{"name", *name}, {"arguments", std::move(written)}}}});
   }
   out["tool_calls"] = std::move(list);
 }
 
-ordered_json ReadMessage(const Fields& message, const ApiRequest& request) {
+ordered_json ReadMessage(const Fields& message, ApiRequest& request) {
   const auto given = message.String("role");
   std::string role = given.value_or("");
   if (role == "developer") role = "system";
@@ -74,7 +76,7 @@ ordered_json ReadMessage(const Fields& message, const ApiRequest& request) {
     auto reasoning = message.String("reasoning_content");
     if (!reasoning) reasoning = message.String("reasoning");
     if (reasoning) out["reasoning_content"] = *reasoning;
-    ReadCalls(message, out);
+    ReadCalls(message, request, out);
   } else if (message.Find("content") == nullptr) {
     message.Refuse("content", "is missing");
   }
@@ -82,7 +84,7 @@ ordered_json ReadMessage(const Fields& message, const ApiRequest& request) {
     const auto id = message.String("tool_call_id");
     if (id) out["tool_call_id"] = *id;
     if (!id && *given == "tool") message.Refuse("tool_call_id", "is missing");
-    if (id && !HasCall(request, *id))
+    if (id && !request.call_ids.contains(*id))
       message.Refuse(
           "tool_call_id",
           fmt::format("no call before it has the id {}; send the message that has it", *id));

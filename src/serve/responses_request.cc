@@ -49,6 +49,7 @@ void ReadItem(const Fields& item, ApiRequest& request) {
     const auto arguments = item.String("arguments");
     if (!name) return item.Refuse("name", "is missing");
     if (!id) return item.Refuse("call_id", "is missing");
+    request.call_ids.insert(*id);
     OpenAssistant(request)["tool_calls"].push_back(
         {{"id", *id},
          {"type", "function"},
@@ -57,7 +58,7 @@ void ReadItem(const Fields& item, ApiRequest& request) {
   } else if (type == "function_call_output") {
     const auto id = item.String("call_id");
     if (!id) return item.Refuse("call_id", "is missing");
-    if (!HasCall(request, *id)) {
+    if (!request.call_ids.contains(*id)) {
       return item.Refuse("call_id", fmt::format("no function_call before it has the id {}", *id));
     }
     request.messages.push_back(

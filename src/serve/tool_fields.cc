@@ -70,17 +70,6 @@ void ReadAllowedTools(const Fields& choice, ApiRequest& request) {
 
 }  // namespace
 
-bool HasCall(const ApiRequest& request, std::string_view id) {
-  for (const ordered_json& message : request.messages) {
-    const auto calls = message.find("tool_calls");
-    if (calls == message.end()) continue;
-    for (const ordered_json& call : *calls) {
-      if (call["id"] == id) return true;
-    }
-  }
-  return false;
-}
-
 std::optional<UnansweredCall> FindUnansweredCall(const ApiRequest& request) {
   // From the end: ids may be used again, and a result belongs to the calls before it.
   std::set<std::string> answered;

@@ -8,15 +8,11 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "serve/api_request.h"
 #include "serve/problem.h"
 
 namespace aster::serve {
-
-// Whether a call in the messages so far has this id.
-bool HasCall(const ApiRequest& request, std::string_view id);
 
 // The first call without a result in later messages. Calls without an id are not checked.
 struct UnansweredCall {
