@@ -17,6 +17,9 @@
 namespace aster::serve {
 namespace {
 
+// Of a request's query in all of its prompts. Prompts are made before any is computed.
+constexpr size_t kMaxQueryBytes = 16 << 20;
+
 // A request to rank documents in progress. If the model has a head for that, each prompt is the
 // query with one document; otherwise the query, and then each document by itself.
 struct RerankState {
@@ -55,10 +58,16 @@ class RerankPrompts {
 
   std::vector<std::vector<int32_t>> Make(Problem& problem) const {
     std::vector<std::vector<int32_t>> all;
-    if (state_.head == nullptr)
+    const size_t count = state_.api_request.documents.size();
+    if (state_.head == nullptr) {
       Add(tokenizer_.Encode(state_.api_request.query, {.add_special = true}), "query", problem,
           all);
-    const size_t count = state_.api_request.documents.size();
+    } else if (state_.api_request.query.size() * count > kMaxQueryBytes) {
+      problem.Set(400, "query",
+                  fmt::format("query: is computed with each of {} documents, {} bytes in all, and "
+                              "{} at most are possible: shorten it, or give fewer documents",
+                              count, state_.api_request.query.size() * count, kMaxQueryBytes));
+    }
     for (size_t i = 0; i < count && !problem.any(); ++i) {
       const std::string place = fmt::format("{}[{}]", state_.api_request.field, i);
       Add(TokensWith(state_.api_request.documents[i]), place, problem, all);

@@ -134,6 +134,9 @@ class Reranking(unittest.TestCase):
         self.assertIn("documents[0]: give a text", refused(documents=[{"title": "x"}]))
         self.assertIn("at most 2048", refused(documents=["x"] * 2049))
         self.assertIn("top_n", refused(top_n=0))
+        # The query is a part of each prompt.
+        self.assertIn("query: is computed with each of 2048 documents",
+                      refused(query="q" * 8193, documents=["x"] * 2048))
         self.assertIn("cls.output.weight is missing", refused(500, model="headless"))
         refusal = self.plain.post("/v1/rerank", {"query": "x", "documents": ["x"]}, 400)["error"]
         self.assertEqual(refusal["param"], "model")
