@@ -120,16 +120,20 @@ void HttpServer::WorkerLoop() {
     }
     // Its client is gone.
     if (task.reply->is_gone()) continue;
-    const std::shared_ptr<ReplyStream> reply = task.reply;
-    const std::string path = task.request.path;
-    try {
-      handler_(std::move(task.request), std::move(task.reply));
-    } catch (const std::exception& error) {
-      // An exception of a library fails only this request.
-      log::Error("a request could not be handled",
-                 {{"id", reply->request_id()}, {"what", error.what()}});
-      reply->Send(500, "application/json", Describe(path, 500, "a bug in the server"));
-    }
+    Answer(std::move(task));
+  }
+}
+
+void HttpServer::Answer(Task task) {
+  const std::shared_ptr<ReplyStream> reply = task.reply;
+  const std::string path = task.request.path;
+  try {
+    handler_(std::move(task.request), std::move(task.reply));
+  } catch (const std::exception& error) {
+    // An exception of a library fails only this request.
+    log::Error("a request could not be handled",
+               {{"id", reply->request_id()}, {"what", error.what()}});
+    reply->Send(500, "application/json", Describe(path, 500, "a bug in the server"));
   }
 }
 
@@ -321,6 +325,8 @@ void HttpServer::Handle(Connection& connection, HttpRequest request) {
   connection.reply = std::make_shared<ReplyStream>(ReplyOptions(request), waker_);
   connection.deadline_ns = kNeverNs;
   ++busy_count_;
+  if (options_.is_quick && options_.is_quick(request))
+    return Answer({.request = std::move(request), .reply = connection.reply});
   {
     const MutexLock lock(mu_);
     tasks_.push_back({.request = std::move(request), .reply = connection.reply});

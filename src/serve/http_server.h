@@ -28,7 +28,7 @@
 
 namespace aster::serve {
 
-// Called on a worker. Any thread may finish the reply later.
+// Called on a worker, or on the loop's thread. Any thread may finish the reply later.
 using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>)>;
 
 struct HttpServerOptions {
@@ -49,6 +49,9 @@ struct HttpServerOptions {
   // Whether a request with this head may send its body, called on the loop's thread; null: all may.
   // The handler replies to others at once, without their body.
   std::function<bool(const HttpRequest&)> takes_body = nullptr;
+  // Whether the handler answers a request with this head at once: then it is called on the loop's
+  // thread, however busy the workers are; null: no request.
+  std::function<bool(const HttpRequest&)> is_quick = nullptr;
   // The JSON of a request's error for this path; null: a form of its own.
   std::function<std::string(std::string_view path, int status, std::string_view message)> describe =
       nullptr;
@@ -88,6 +91,7 @@ class HttpServer {
 
   void Loop();
   void WorkerLoop();
+  void Answer(Task task);
   void AcceptAll();
   bool Prepare(Connection& connection);
   void Read(Connection& connection);

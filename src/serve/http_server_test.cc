@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <future>
 
 namespace aster::serve {
 namespace {
@@ -140,6 +141,31 @@ TEST_F(HttpServerTest, BodiesOfAllTogetherAreBounded) {
   // Then it is free again.
   second.Send(Post("/c", 900) + std::string(900, 'x'));
   EXPECT_THAT(second.Receive("!"), testing::HasSubstr("/c 900!"));
+}
+
+// Otherwise a server whose workers prepare long requests would look dead.
+TEST_F(HttpServerTest, QuickRequestsDoNotWaitForWorkers) {
+  std::promise<void> goes_on;
+  const std::shared_future<void> gone_on = goes_on.get_future().share();
+  HttpServer server(
+      {.workers = 1, .is_quick = [](const HttpRequest& head) { return head.path == "/live"; }},
+      clock_, [gone_on](HttpRequest request, std::shared_ptr<ReplyStream> reply) {
+        if (request.path == "/slow") gone_on.wait();
+        reply->Send(200, "text/plain", request.path + "!");
+      });
+  ASSERT_TRUE(server.Start().ok());
+  Client slow(server.address());
+  slow.Send("GET /slow HTTP/1.1\r\n\r\n");
+  Client other(server.address());
+  other.Send("GET /other HTTP/1.1\r\n\r\n");
+  Client quick(server.address());
+  for (int i = 0; i < 2; ++i) {
+    quick.Send("GET /live HTTP/1.1\r\n\r\n");
+    EXPECT_THAT(quick.Receive("!"), testing::HasSubstr("/live!"));
+  }
+  goes_on.set_value();
+  EXPECT_THAT(slow.Receive("!"), testing::HasSubstr("/slow!"));
+  EXPECT_THAT(other.Receive("!"), testing::HasSubstr("/other!"));
 }
 
 TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {

@@ -67,7 +67,7 @@ struct Service::Route {
   std::string_view method;
   std::string_view path;  // if it ends with /, it is a prefix
   Handler handler;
-  bool is_open = false;  // needs no key
+  bool is_open = false;  // asks for the server's health, without a key
 };
 
 const std::vector<Service::Route>& Service::Routes() {
@@ -236,6 +236,11 @@ bool Service::TakesBody(const HttpRequest& head) const {
   Problem problem;
   FindRoute(head, problem);
   return head.method == "POST" && !problem.any();
+}
+
+bool Service::AsksForHealth(const HttpRequest& request) {
+  return std::ranges::any_of(
+      Routes(), [&](const Route& route) { return route.is_open && route.path == request.path; });
 }
 
 void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {

@@ -69,6 +69,8 @@ class Service {
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
   // Whether a request with this head will be answered: other bodies are not read.
   bool TakesBody(const HttpRequest& head) const;
+  // Whether the request only asks how the server is: Handle answers it at once.
+  static bool AsksForHealth(const HttpRequest& request);
   // The reply of a server that still loads its models: it runs, and is not ready.
   static void RefuseWhileLoading(const HttpRequest& request, ReplyStream& stream);
   // Counts a request that could not be read.

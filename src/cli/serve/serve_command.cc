@@ -385,6 +385,7 @@ class ServerPort {
       const serve::Service* const service = service_;
       return service != nullptr && service->TakesBody(head);
     };
+    options.is_quick = serve::Service::AsksForHealth;
     options.describe = serve::Service::Describe;
     options.on_refused = [this](std::string_view id, int status) {
       serve::Service* const service = service_;
