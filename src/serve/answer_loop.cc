@@ -66,16 +66,17 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
       return InvalidArgument(fmt::format(
           "{} answers are asked for at once; this server takes {} at most", jobs.size(), most));
     }
-    // A request that can begin at once does not count as waiting.
-    if (running_count_ + waiting_count_ + jobs.size() > most) {
+    // A request that can begin at once does not count as waiting. Without further places for keys
+    // of which none waits, one key could keep all others out.
+    const bool others_wait =
+        waiting_.size() > 0 && !jobs.empty() && !waiting_.HasOfSameKey(jobs.front()->client);
+    const size_t further = others_wait ? (options_.max_queued + 3) / 4 : 0;
+    if (running_count_ + waiting_.size() + jobs.size() >
+        options_.max_queued + options_.max_running + further) {
       return ResourceExhausted(
-          fmt::format("{} requests are waiting already; try again later", waiting_count_));
+          fmt::format("{} requests are waiting already; try again later", waiting_.size()));
     }
-    waiting_count_ += jobs.size();
-    for (auto& job : jobs) {
-      const std::string client = job->client;
-      waiting_[client].push_back(std::move(job));
-    }
+    for (auto& job : jobs) waiting_.Add(std::move(job));
   }
   changed_.NotifyAll();
   return Ok();
@@ -84,9 +85,7 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
 void AnswerLoop::Follow(std::unique_ptr<Job> job) {
   {
     const MutexLock lock(mu_);
-    ++waiting_count_;
-    const std::string client = job->client;
-    waiting_[client].push_back(std::move(job));
+    waiting_.Add(std::move(job));
   }
   changed_.NotifyAll();
 }
@@ -178,24 +177,16 @@ void AnswerLoop::EndCalls() {
 
 AnswerLoopState AnswerLoop::state() const {
   const MutexLock lock(mu_);
-  return {.queued = waiting_count_,
+  return {.queued = waiting_.size(),
           .running = running_count_,
           .has_failed = has_failed_,
           .is_ending = stop_ns_.has_value()};
 }
 
-// The oldest job of the next client after the last one served.
 std::unique_ptr<Job> AnswerLoop::TakeNext() {
   const MutexLock lock(mu_);
-  if (waiting_.empty()) return nullptr;
-  auto turn = waiting_.upper_bound(last_client_);
-  if (turn == waiting_.end()) turn = waiting_.begin();
-  last_client_ = turn->first;
-  std::unique_ptr<Job> job = std::move(turn->second.front());
-  turn->second.pop_front();
-  if (turn->second.empty()) waiting_.erase(turn);
-  --waiting_count_;
-  ++running_count_;
+  std::unique_ptr<Job> job = waiting_.TakeNext();
+  if (job != nullptr) ++running_count_;
   return job;
 }
 
@@ -279,14 +270,7 @@ void AnswerLoop::CancelLate() {
   std::vector<std::unique_ptr<Job>> late;
   {
     const MutexLock lock(mu_);
-    for (auto& [client, jobs] : waiting_) {
-      for (auto& job : jobs) {
-        if (now_ns >= job->deadline_ns) late.push_back(std::move(job));
-      }
-      std::erase(jobs, nullptr);
-    }
-    std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
-    waiting_count_ -= late.size();
+    late = waiting_.TakeIf([now_ns](const Job& job) { return now_ns >= job.deadline_ns; });
   }
   for (const auto& job : late) job->on_refused(TooLate());
   for (const auto& active : active_) {
@@ -300,12 +284,7 @@ void AnswerLoop::DropGone() {
   if (now_ns - last_dropped_ns_ < kDropGoneNs) return;
   last_dropped_ns_ = now_ns;
   const MutexLock lock(mu_);
-  for (auto& [client, jobs] : waiting_) {
-    const size_t before = jobs.size();
-    std::erase_if(jobs, [](const auto& job) { return job->is_gone(); });
-    waiting_count_ -= before - jobs.size();
-  }
-  std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
+  waiting_.TakeIf([](const Job& job) { return job.is_gone(); });
 }
 
 void AnswerLoop::FailAll(const Error& error) {
@@ -329,8 +308,8 @@ bool AnswerLoop::AwaitWork() {
   const MutexLock lock(mu_);
   running_count_ = active_.size();
   if (!active_.empty()) return !stop_ns_ || clock_.NowNs() < *stop_ns_;
-  while (waiting_count_ == 0 && calls_.empty() && !stop_ns_) changed_.Wait(mu_);
-  if (stop_ns_) return waiting_count_ > 0 && clock_.NowNs() < *stop_ns_;
+  while (waiting_.size() == 0 && calls_.empty() && !stop_ns_) changed_.Wait(mu_);
+  if (stop_ns_) return waiting_.size() > 0 && clock_.NowNs() < *stop_ns_;
   return true;
 }
 

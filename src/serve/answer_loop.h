@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 // Passes the requests of many clients to one Generator: a bounded queue, in turn between clients
-// (rate limit: more requests get 429). A request is cancelled as soon as its client disconnects.
-// Keeps the sequences of the last few conversations, so that their next turn computes only its new
-// tokens. Must not know HTTP, nor the contents of requests.
+// (rate limit: more requests get 429), in which one client cannot take all places. A request is
+// cancelled as soon as its client disconnects. Keeps the sequences of the last few conversations,
+// so that their next turn computes only its new tokens. Must not know HTTP, nor the contents of
+// requests.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,25 +23,13 @@
 #include "base/result.h"
 #include "engine/generator.h"
 #include "serve/turns.h"
+#include "serve/waiting_jobs.h"
 
 namespace aster::serve {
 
-// The loop's thread calls the functions.
-struct Job {
-  std::string client;           // takes turns with other clients
-  std::vector<int32_t> prompt;  // tokens
-  engine::Request request;      // without a sequence
-  int64_t deadline_ns = kNeverNs;
-  bool is_kept = true;     // a conversation, which may continue
-  bool is_branch = false;  // beside the kept conversation, which stays
-  // Whether its client is gone; called before every step.
-  std::function<bool()> is_gone;
-  // Called instead of all others if the job cannot be answered.
-  std::function<void(const Error&)> on_refused;
-};
-
 struct AnswerLoopOptions {
-  size_t max_queued = 256;  // jobs that have not begun
+  // Jobs that have not begun. A quarter as many more are for keys of which none waits.
+  size_t max_queued = 256;
   size_t max_running = 64;
   Turns* turns = nullptr;  // shared with other loops on the same cores; outlives it; null: none
   // Called on the loop's thread after each step; null: nothing.
@@ -62,7 +50,8 @@ class AnswerLoop {
   AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerLoopOptions options);
   ~AnswerLoop();
 
-  // All jobs or none; ResourceExhausted if too many wait, Unavailable if the loop ends.
+  // All jobs of a client, or none; ResourceExhausted if too many wait, Unavailable if the loop
+  // ends.
   Status Submit(std::vector<std::unique_ptr<Job>> jobs) EXCLUDES(mu_);
   // A follow-up job of a request with a job that has finished: it takes that job's place.
   void Follow(std::unique_ptr<Job> job) EXCLUDES(mu_);
@@ -121,9 +110,7 @@ class AnswerLoop {
 
   mutable Mutex mu_;
   CondVar changed_;
-  std::map<std::string, std::deque<std::unique_ptr<Job>>> waiting_ GUARDED_BY(mu_);  // by client
-  std::string last_client_ GUARDED_BY(mu_);  // the client served last
-  size_t waiting_count_ GUARDED_BY(mu_) = 0;
+  WaitingJobs waiting_ GUARDED_BY(mu_);
   size_t running_count_ GUARDED_BY(mu_) = 0;
   std::deque<Call*> calls_ GUARDED_BY(mu_);  // calls to make; their threads wait
   CondVar called_;

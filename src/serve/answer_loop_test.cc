@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -205,6 +206,29 @@ TEST_F(AnswerLoopTest, FreeRunningSlotsCountBesideTheQueue) {
   };
   loop.Run();
   EXPECT_EQ(loop.state().running, 0U);
+}
+
+// Otherwise one key could keep all others out.
+TEST_F(AnswerLoopTest, AKeyThatWaitsForNothingFindsAPlace) {
+  Slow generator(clock_, 1);
+  AnswerLoop loop(generator, clock_, {.max_queued = 4, .max_running = 2});
+  const auto submit = [&](const char* client, size_t count) -> std::optional<Code> {
+    auto jobs = Jobs(count);
+    for (auto& job : jobs) job->client = client;
+    const Status submitted = loop.Submit(std::move(jobs));
+    return submitted.ok() ? std::nullopt : std::optional(submitted.error().code());
+  };
+  EXPECT_EQ(submit("a\nx", 6), std::nullopt);
+  // Another name of a user is the same key.
+  EXPECT_EQ(submit("a\ny", 1), Code::kResourceExhausted);
+  EXPECT_EQ(submit("b\n", 2), Code::kResourceExhausted);
+  EXPECT_EQ(submit("b\n", 1), std::nullopt);
+  // Of the further places there is one.
+  EXPECT_EQ(submit("b\n", 1), Code::kResourceExhausted);
+  EXPECT_EQ(submit("c\n", 1), Code::kResourceExhausted);
+  EXPECT_EQ(loop.state().queued, 7U);
+  generator.end = [&] { loop.Stop(0); };
+  loop.Run();
 }
 
 // Calls are made even without requests, and no call waits for a loop that has ended.

@@ -55,6 +55,14 @@ namespace {
 // The name of all unknown paths in counts and logs.
 constexpr std::string_view kOtherRoute = "other";
 
+// A client's key; empty if it gives none.
+std::string_view KeyOfRequest(const HttpRequest& request) {
+  const std::string_view bearer = request.Header("authorization");
+  if (bearer.size() > 7 && (bearer.starts_with("Bearer ") || bearer.starts_with("bearer ")))
+    return bearer.substr(7);
+  return request.Header("x-api-key");
+}
+
 // The host of "https://a.example" is "a.example".
 std::string_view HostOf(std::string_view origin) {
   const size_t scheme = origin.find("://");
@@ -160,11 +168,7 @@ HttpHeaders Service::HeadersFor(const HttpRequest& request,
 }
 
 bool Service::HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const HttpRequest& request) {
-  std::string_view key = request.Header("x-api-key");
-  const std::string_view bearer = request.Header("authorization");
-  if (bearer.size() > 7 && (bearer.starts_with("Bearer ") || bearer.starts_with("bearer "))) {
-    key = bearer.substr(7);
-  }
+  const std::string_view key = KeyOfRequest(request);
   const crypto::Sha256Digest digest =
       crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()});
   // Compares with all keys, so that the time reveals nothing.
@@ -314,9 +318,7 @@ void Service::RefuseAt(const std::string& path, ReplyStream& stream, const Probl
 }
 
 std::string Service::ClientOf(const HttpRequest& request, const std::string& user) {
-  std::string key(request.Header("authorization"));
-  if (key.empty()) key = request.Header("x-api-key");
-  return key + "\n" + user;
+  return std::string(KeyOfRequest(request)) + "\n" + user;
 }
 
 const ServedModel* Service::FindModel(const std::string& written) const {

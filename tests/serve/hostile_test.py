@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """aster serve among clients that are broken, slow, gone or many: other clients are not affected."""
 import concurrent.futures
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -9,6 +11,7 @@ import resource
 import signal
 import socket
 import struct
+import tempfile
 import time
 import unittest
 
@@ -249,6 +252,34 @@ class Many(unittest.TestCase):
             self.assertTrue(all(after for status, after in answers if status == 429))
         finally:
             server.stop()
+
+    def test_one_key_does_not_keep_others_out(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".keys") as keys:
+            for key in ("one", "two"):
+                print(hashlib.sha256(key.encode()).hexdigest(), file=keys, flush=True)
+            server = Server(NOVA, "--parallel", 1, "--queue", 4, "--keys", keys.name)
+            first, second = ({"Authorization": f"Bearer {key}"} for key in ("one", "two"))
+
+            def await_queued(count):
+                end = time.monotonic() + DEADLINE_S
+                while server.get("/v1/status", headers=first)["now"]["queued"] != count:
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
+
+            try:
+                small = {**HELLO, "max_tokens": 1}
+                with contextlib.closing(server.connect()) as connection:
+                    connection.request("POST", "/v1/chat/completions", json.dumps(
+                        {**HELLO, "ignore_eos": True, "temperature": 1, "n": 5, "user": "a"}), first)
+                    await_queued(4)
+                    server.post("/v1/chat/completions", {**small, "user": "b"}, 429, first)
+                    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                        other = pool.submit(server.post, "/v1/chat/completions", small, 200, second)
+                        await_queued(5)
+                        connection.close()
+                        other.result()
+            finally:
+                server.stop()
 
     def test_a_deadline_holds_in_the_queue(self):
         server = Server(NOVA, "--parallel", 1, "--deadline", 2)
