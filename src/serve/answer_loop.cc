@@ -129,6 +129,7 @@ Status AnswerLoop::EndLoading() {
 }
 
 void AnswerLoop::MoveConversations() {
+  if (state().has_failed) return;
   // Sequences must not be released while one of them is computed.
   std::deque<engine::Sequence> moved = std::exchange(kept_, {});
   for (engine::Sequence& sequence : moved) {
@@ -139,10 +140,11 @@ void AnswerLoop::MoveConversations() {
            is_over = true;
          }});
     while (id.ok() && !is_over) {
-      if (generator_.Step().ok()) continue;
-      // The generator may still use the sequence; the loop's next step fails in the same way.
-      lost_.push_back(std::move(sequence));
-      return;
+      const Status stepped = generator_.Step();
+      if (stepped.ok()) continue;
+      // The generator may still use the sequences.
+      lost_moved_ = std::move(moved);
+      return FailAfterStep(stepped.error());
     }
   }
   // Conversations that were answered meanwhile are newer.
@@ -287,6 +289,12 @@ void AnswerLoop::DropGone() {
   waiting_.TakeIf([](const Job& job) { return job.is_gone(); });
 }
 
+// The generator is not stepped again.
+void AnswerLoop::FailAfterStep(const Error& error) {
+  log::Error("the model cannot answer any more", {{"error", error.message()}});
+  FailAll(error);
+}
+
 void AnswerLoop::FailAll(const Error& error) {
   {
     const MutexLock lock(mu_);
@@ -294,8 +302,8 @@ void AnswerLoop::FailAll(const Error& error) {
   }
   for (auto& active : active_) {
     if (!active->is_over) active->job->on_refused(error);
-    // The generator may still use it.
-    lost_.push_back(std::move(active->sequence));
+    active->job.reset();
+    lost_.push_back(std::move(active));
   }
   active_.clear();
   while (const auto job = TakeNext()) job->on_refused(error);
@@ -313,22 +321,21 @@ bool AnswerLoop::AwaitWork() {
   return true;
 }
 
+void AnswerLoop::Step() {
+  const Status stepped = [this] {
+    const Turn turn(options_.turns);
+    return generator_.Step();
+  }();
+  if (options_.on_step) options_.on_step();
+  if (!stepped.ok()) FailAfterStep(stepped.error());
+}
+
 void AnswerLoop::Run() {
   while (AwaitWork()) {
     MakeCalls();
     BeginWaiting();
     CancelLate();
-    if (!generator_.idle()) {
-      const Status stepped = [this] {
-        const Turn turn(options_.turns);
-        return generator_.Step();
-      }();
-      if (options_.on_step) options_.on_step();
-      if (!stepped.ok()) {
-        log::Error("the model cannot answer any more", {{"error", stepped.error().message()}});
-        FailAll(stepped.error());
-      }
-    }
+    if (!generator_.idle() && !state().has_failed) Step();
     for (auto& active : active_) {
       if (active->is_over && active->job->is_kept) Keep(std::move(active->sequence));
     }

@@ -92,6 +92,8 @@ class AnswerLoop {
   void BeginWaiting();
   void CancelLate();
   void DropGone();
+  void Step();
+  void FailAfterStep(const Error& error);
   void FailAll(const Error& error);
   void OnFinish(Active& active, const engine::Finish& finish);
   engine::Sequence SequenceFor(std::span<const int32_t> prompt, bool is_branch, bool is_kept);
@@ -104,7 +106,9 @@ class AnswerLoop {
   // Used by the loop's thread.
   std::vector<std::unique_ptr<Active>> active_;
   std::deque<engine::Sequence> kept_;  // of answered conversations, the latest last
-  std::deque<engine::Sequence> lost_;  // of requests that never finished
+  // Of requests that never finished, for their sequences: the generator may still use these.
+  std::vector<std::unique_ptr<Active>> lost_;
+  std::deque<engine::Sequence> lost_moved_;
   std::optional<engine::Sequence> loading_;
   int64_t last_dropped_ns_ = 0;
 

@@ -50,7 +50,9 @@ class Slow final : public engine::Generator {
   void OnShortage(std::function<bool()> release) override { release_unused = std::move(release); }
   bool idle() const override { return running_.empty(); }
   Status Step() override {
+    ++stepped;
     clock_.AdvanceBy(kNsPerSecond);
+    if (failure) return *std::exchange(failure, std::nullopt);
     for (const engine::RequestId id : std::exchange(cancelled_, {})) {
       const auto found = std::ranges::find(running_, id, &Running::first);
       if (found == running_.end()) continue;
@@ -78,8 +80,10 @@ class Slow final : public engine::Generator {
   uint32_t held = 0;  // tokens in each sequence
   int sequences_made = 0;
   std::function<bool()> release_unused;
-  std::function<void()> end;                        // called in the last step
-  std::optional<Error> refusal;                     // for every request
+  std::function<void()> end;     // called in the last step
+  std::optional<Error> refusal;  // for every request
+  std::optional<Error> failure;  // of the next step
+  int stepped = 0;
   bool finishes = false;                            // every request in the next step
   std::vector<std::pair<int32_t, uint64_t>> asked;  // first tokens of prompts, and max_tokens
 
@@ -229,6 +233,48 @@ TEST_F(AnswerLoopTest, AKeyThatWaitsForNothingFindsAPlace) {
   EXPECT_EQ(loop.state().queued, 7U);
   generator.end = [&] { loop.Stop(0); };
   loop.Run();
+}
+
+// It may still use the sequences of requests, which are kept, and call functions that are gone.
+TEST_F(AnswerLoopTest, AGeneratorThatHasFailedIsNotSteppedAgain) {
+  for (const bool is_moving : {false, true}) {
+    SCOPED_TRACE(is_moving);
+    Slow generator(clock_, 100);
+    generator.held = 3;
+    AnswerLoop loop(generator, clock_, {});
+    std::thread running([&] { loop.Run(); });
+    const auto call = [&](const std::function<void()>& work) {
+      EXPECT_TRUE(loop.CallBetweenSteps([&] {
+                        work();
+                        return Ok();
+                      })
+                      .ok());
+    };
+    if (is_moving) {
+      // A conversation is kept, and fails when it moves.
+      const std::vector<int32_t> tokens = {1, 2, 3};
+      EXPECT_TRUE(loop.CallToLoad(tokens, [](engine::Sequence&) { return Ok(); }).ok());
+      EXPECT_TRUE(loop.EndLoading().ok());
+      generator.failure = Error(Code::kUnavailable, "lost");
+      call([&] { loop.MoveConversations(); });
+    } else {
+      std::promise<void> refused;
+      auto jobs = Jobs(1);
+      jobs[0]->on_refused = [&](const Error&) { refused.set_value(); };
+      generator.failure = Error(Code::kUnavailable, "lost");
+      EXPECT_TRUE(loop.Submit(std::move(jobs)).ok());
+      refused.get_future().wait();
+    }
+    const int steps = generator.stepped;
+    call([&] { loop.MoveConversations(); });
+    call([] {});
+    EXPECT_TRUE(loop.state().has_failed);
+    EXPECT_EQ(loop.Submit(Jobs(1)).error().code(), Code::kUnavailable);
+    loop.Stop(0);
+    running.join();
+    EXPECT_EQ(generator.stepped, steps);
+    EXPECT_FALSE(generator.idle());
+  }
 }
 
 // Calls are made even without requests, and no call waits for a loop that has ended.
