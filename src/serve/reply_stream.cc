@@ -43,7 +43,7 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
 
 void ReplyStream::AppendLocked(std::string_view bytes) {
   if (gone_ || bytes.empty() || options_.head_only) return;
-  if (is_in_pieces_ && output_.size() - taken_ + bytes.size() > options_.limit_bytes) {
+  if (is_in_pieces_ && !may_exceed_ && is_full()) {
     // A client that reads so slowly loses the rest.
     gone_ = true;
     output_ = std::string();
@@ -57,6 +57,16 @@ void ReplyStream::AppendLocked(std::string_view bytes) {
   } else {
     output_ += bytes;
   }
+}
+
+void ReplyStream::BeginPiece() {
+  const MutexLock lock(mu_);
+  if (open_pieces_++ == 0) may_exceed_ = !is_full();
+}
+
+void ReplyStream::EndPiece() {
+  const MutexLock lock(mu_);
+  if (--open_pieces_ == 0) may_exceed_ = false;
 }
 
 void ReplyStream::AddHeader(std::string name, std::string value) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // The reply to one client: any thread writes it, and one thread sends it. Bytes that a client does
-// not read are buffered up to a limit, and no writer ever waits. Must not know sockets.
+// not read are buffered up to a limit and one piece more, and no writer ever waits. Must not know
+// sockets.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +26,10 @@ class ReplyStream {
   struct Options {
     std::string request_id;
     bool keep_alive = true;
-    bool in_chunks = true;   // clients of HTTP/1.0 do not know them
-    bool head_only = false;  // HEAD
-    size_t limit_bytes = 1 << 20;
-    HttpHeaders headers = {};  // of every reply
+    bool in_chunks = true;         // clients of HTTP/1.0 do not know them
+    bool head_only = false;        // HEAD
+    size_t limit_bytes = 1 << 20;  // more must not be buffered when a piece begins
+    HttpHeaders headers = {};      // of every reply
   };
   // The waker outlives it.
   ReplyStream(Options options, net::Waker& waker) : options_(std::move(options)), waker_(waker) {}
@@ -45,6 +46,19 @@ class ReplyStream {
       EXCLUDES(mu_);
   void Write(std::string_view bytes) EXCLUDES(mu_);
   void End() EXCLUDES(mu_);
+
+  // What one thread writes as long as this lives counts as one piece: a client could not have read
+  // its beginning before. These may be within each other.
+  class OnePiece {
+   public:
+    explicit OnePiece(ReplyStream& stream) : stream_(stream) { stream_.BeginPiece(); }
+    ~OnePiece() { stream_.EndPiece(); }
+    OnePiece(const OnePiece&) = delete;
+    OnePiece& operator=(const OnePiece&) = delete;
+
+   private:
+    ReplyStream& stream_;
+  };
 
   // The keep-alive of a reply in pieces: the sending thread sends it if nothing else was written
   // for a while. It begins the reply if nothing has.
@@ -71,6 +85,9 @@ class ReplyStream {
   void BeginLocked(int status, std::string_view content_type, const HttpHeaders& headers,
                    const size_t* length) REQUIRES(mu_);
   void AppendLocked(std::string_view bytes) REQUIRES(mu_);
+  void BeginPiece() EXCLUDES(mu_);
+  void EndPiece() EXCLUDES(mu_);
+  bool is_full() const REQUIRES(mu_) { return output_.size() - taken_ > options_.limit_bytes; }
 
   const Options options_;
   net::Waker& waker_;
@@ -84,6 +101,8 @@ class ReplyStream {
   bool in_chunks_ GUARDED_BY(mu_) = false;
   bool keeps_alive_ GUARDED_BY(mu_) = true;
   bool ended_ GUARDED_BY(mu_) = false;
+  int open_pieces_ GUARDED_BY(mu_) = 0;
+  bool may_exceed_ GUARDED_BY(mu_) = false;  // the open piece began below the limit
   bool gone_ GUARDED_BY(mu_) = false;
   KeepAliveMessage keep_alive_ GUARDED_BY(mu_);
   bool was_quiet_ GUARDED_BY(mu_) = false;  // nothing was written since the last beat

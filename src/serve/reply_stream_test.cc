@@ -35,11 +35,40 @@ TEST_F(ReplyStreamTest, UnreadRepliesAreBounded) {
     stream.Begin(200, "text/plain");
     Take(stream);
     for (int i = 0; i < 4; ++i) stream.Write(std::string(200, 'x'));
-    EXPECT_FALSE(stream.is_gone());
     stream.Write(std::string(kLimit, 'x'));
+    EXPECT_FALSE(stream.is_gone());
+    stream.Write("more");
     EXPECT_TRUE(stream.is_gone());
     stream.Write("more");
     EXPECT_EQ(Take(stream), "");
+  }
+}
+
+// However fast a client reads, it cannot have read the beginning of a piece before its end.
+TEST_F(ReplyStreamTest, OnePieceMayBeLarger) {
+  for (const bool in_chunks : {true, false}) {
+    SCOPED_TRACE(in_chunks);
+    ReplyStream stream(Options(in_chunks), waker_);
+    stream.Begin(200, "text/plain");
+    Take(stream);
+    stream.Write(std::string(10 * kLimit, 'x'));
+    EXPECT_EQ(std::ranges::count(Take(stream), 'x'), 10 * kLimit);
+    {
+      // Several events that are written at once.
+      const ReplyStream::OnePiece whole(stream);
+      for (int i = 0; i < 4; ++i) {
+        const ReplyStream::OnePiece part(stream);
+        stream.Write(std::string(2 * kLimit, 'x'));
+      }
+    }
+    EXPECT_EQ(std::ranges::count(Take(stream), 'x'), 8 * kLimit);
+    stream.Write(std::string(2 * kLimit, 'x'));
+    EXPECT_FALSE(stream.is_gone());
+    {
+      const ReplyStream::OnePiece late(stream);
+      stream.Write("more");
+    }
+    EXPECT_TRUE(stream.is_gone());
   }
 }
 
