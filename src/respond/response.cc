@@ -66,7 +66,7 @@ void Response::Begin() {
 }
 
 void Response::OnToken(const engine::Delta& delta) {
-  if (is_complete_) return;
+  if (is_complete()) return;
   // Text becomes events (content, reasoning, calls); tokens follow when their text is certain.
   listener_.OnToken(delta);
   Begin();
@@ -82,11 +82,11 @@ void Response::OnToken(const engine::Delta& delta) {
 void Response::OnFinish(const engine::Finish& finish) {
   // The text that the parser and the stop strings held back belongs to the last piece.
   End end{.finish = finish};
-  end.is_cancelled = finish.reason == FinishReason::kCancelled && !is_complete_;
+  end.is_cancelled = finish.reason == FinishReason::kCancelled && !is_complete();
   end.status = StatusOf(finish);
   std::vector<chat::ReplyEvent> events;
   std::vector<ResponseToken> tokens;
-  if (end.status.ok() && !is_complete_) {
+  if (end.status.ok() && !is_complete()) {
     events = Read(finish.text, /*is_end=*/true);
     tokens = TakeLast(finish);
     end.last = {.text = finish.text, .events = events, .tokens = tokens};
@@ -109,8 +109,9 @@ Status Response::StatusOf(const engine::Finish& finish) const {
 }
 
 EndReason Response::ReasonOf(const engine::Finish& finish) const {
-  if (finish.reason == FinishReason::kLength || finish.reason == FinishReason::kContext)
-    return EndReason::kLength;
+  const bool is_full =
+      finish.reason == FinishReason::kLength || finish.reason == FinishReason::kContext;
+  if (is_full || is_cut_) return EndReason::kLength;
   if (has_calls_) return EndReason::kCalls;
   return finish.reason == FinishReason::kStopString ? EndReason::kStopString : EndReason::kStop;
 }

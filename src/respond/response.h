@@ -34,8 +34,10 @@ class Response {
 
   // Sends the forced beginning of the response to the listener, once: the prompt was accepted.
   void Begin();
+  // Ends the response with the token that was just sent, as if that had reached its limit.
+  void Cut() { is_cut_ = true; }
   // Whether the listener needs no more: the request may be cancelled, and then counts as completed.
-  bool is_complete() const { return is_complete_; }
+  bool is_complete() const { return is_complete_ || is_cut_; }
 
  private:
   void OnToken(const engine::Delta& delta);
@@ -67,6 +69,7 @@ class Response {
   bool has_calls_ = false;
   bool has_ended_call_ = false;
   bool is_complete_ = false;
+  bool is_cut_ = false;
   std::vector<std::string> call_ids_;
   uint64_t reasoning_tokens_ = 0;
   std::vector<ResponseToken> unsent_;  // their text has not been sent yet

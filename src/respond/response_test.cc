@@ -96,6 +96,7 @@ class Play {
 
   const Prompt& prompt() const { return prompt_; }
   const engine::Request& request() const { return request_; }
+  void Cut() { response_.Cut(); }
   const Response& response() const { return response_; }
   const Heard& heard() const { return heard_; }
   const Reply& reply() const { return heard_.reply; }
@@ -229,6 +230,19 @@ TEST_F(ResponseTest, OneCallIsEnoughWhereOneIsWanted) {
   EXPECT_THAT(play.reply().calls, SizeIs(1));
   EXPECT_FALSE(play.heard().is_cancelled);
   EXPECT_EQ(play.heard().reason, EndReason::kCalls);
+}
+
+TEST_F(ResponseTest, AResponseThatIsCutEndsAsAtItsLimit) {
+  Play play(model_.get(), RawPrompt({5, 6}, nullptr));
+  play.Say("a\n");
+  EXPECT_FALSE(play.response().is_complete());
+  play.Cut();
+  EXPECT_TRUE(play.response().is_complete());
+  play.Say("b");
+  play.Finish(FinishReason::kCancelled, "c");
+  EXPECT_EQ(play.reply().content, "a\n");
+  EXPECT_FALSE(play.heard().is_cancelled);
+  EXPECT_EQ(play.heard().reason, EndReason::kLength);
 }
 
 // The next prompt has them where the model wrote them; other families' calls get our ids.

@@ -71,7 +71,12 @@ class Answer::Choice final : public respond::Listener {
     answer_.Begin(0);
     CountToken();
   }
-  void OnPiece(const respond::Piece& piece) override { answer_.WritePiece(index_, piece); }
+  void OnPiece(const respond::Piece& piece) override {
+    answer_.WritePiece(index_, piece);
+    has_line_ = has_line_ || piece.text.find('\n') != std::string_view::npos;
+    const int64_t most_ns = answer_.request_.line_ns;
+    if (most_ns > 0 && has_line_ && last_token_ns_ - first_token_ns_ >= most_ns) response_->Cut();
+  }
   void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
 
   // Sends the beginning of the response.
@@ -85,6 +90,7 @@ class Answer::Choice final : public respond::Listener {
   void CountToken() {
     const int64_t now_ns = answer_.context_.clock->NowNs();
     if (last_token_ns_ == 0) {
+      first_token_ns_ = now_ns;
       answer_.context_.metrics->AddFirstToken(now_ns - answer_.start_ns_);
     } else {
       answer_.context_.metrics->AddNextToken(now_ns - last_token_ns_);
@@ -104,7 +110,9 @@ class Answer::Choice final : public respond::Listener {
   const respond::Prompt* const prompt_ = nullptr;
   const std::unique_ptr<respond::Response> response_;
   std::shared_ptr<ensemble::QuestionRun> question_;
+  int64_t first_token_ns_ = 0;
   int64_t last_token_ns_ = 0;
+  bool has_line_ = false;
 };
 
 Answer::Answer(const AnswerContext& context, ApiRequest request,

@@ -47,6 +47,9 @@ struct ApiRequest : respond::Conversation, respond::Settings {
   bool echo = false;            // the reply begins with the prompt
   std::string user;             // the client's name for its user
   int64_t timeout_ns = 0;       // how long the client waits; 0: up to the server's limit
+  // The answer ends as if it had reached its limit when it has a whole line and this time is over
+  // since its first token; 0: it does not.
+  int64_t line_ns = 0;
 };
 
 // The server's values for options that a request does not set.

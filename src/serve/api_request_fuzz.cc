@@ -25,7 +25,8 @@ constexpr aster::serve::RequestDefaults kDefaults = {
 
 void CheckApiRequest(const ApiRequest& request) {
   CHECK(request.choices >= 1 && request.choices <= aster::serve::kMaxChoices);
-  CHECK(request.max_tokens >= 1 || request.prompt_field == "prompt");
+  // Of texts and gaps the prompt alone may be computed.
+  CHECK(request.max_tokens >= 1 || !request.raw.empty());
   CHECK(request.raw.empty() != request.messages.empty());
   for (const auto& raw : request.raw) {
     for (const int32_t id : raw.ids)

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "base/clock.h"
 #include "serve/llamacpp.h"
 #include "serve/shared_fields.h"
 
@@ -32,25 +34,49 @@ void ReadBiasPairs(const Fields& fields, const RequestDefaults& defaults, ApiReq
   }
 }
 
-// Refuses options that would change the answer and are not supported.
-void RefuseOthers(const Fields& fields) {
-  for (const char* key : {"image_data", "lora", "samplers"}) {
-    const ordered_json* value = fields.Find(key);
-    if (value != nullptr && !value->empty()) fields.Refuse(key, "is not supported; leave it out");
-  }
-  if (fields.Bool("post_sampling_probs").value_or(false))
-    fields.Refuse("post_sampling_probs", "probabilities are those before sampling; leave it out");
+void RefuseUnlessEmpty(const Fields& fields, const char* key) {
+  const ordered_json* value = fields.Find(key);
+  if (value != nullptr && !value->empty()) fields.Refuse(key, "is not supported; leave it out");
+}
+
+// Refuses options that would change a continued text and are not supported.
+void RefuseOfTexts(const Fields& fields) {
+  RefuseUnlessEmpty(fields, "samplers");
   for (const char* key : {"n_indent", "t_max_predict_ms"}) {
     if (fields.Integer(key, INT32_MIN, INT32_MAX).value_or(0) > 0)
       fields.Refuse(key, "is not supported; leave it out, or at 0");
   }
 }
 
-void ReadCommonFields(const Fields& fields, const RequestDefaults& defaults, ApiRequest& request) {
+// Editors send these with each gap. n_indent is a hint, which is ignored. The order of samplers is
+// always the server's own.
+void ReadOfGaps(const Fields& fields, ApiRequest& request) {
+  constexpr std::string_view kSamplers[] = {"penalties", "top_k",       "typ_p", "top_p",
+                                            "min_p",     "temperature", "infill"};
+  const ordered_json* samplers = fields.Array("samplers");
+  for (size_t i = 0; samplers != nullptr && i < samplers->size(); ++i) {
+    const ordered_json& one = (*samplers)[i];
+    const std::string name = one.is_string() ? one.get<std::string>() : "";
+    if (std::ranges::find(kSamplers, name) == std::end(kSamplers)) {
+      fields.Refuse(fmt::format("samplers[{}]", i),
+                    fmt::format("is none of {}", fmt::join(kSamplers, ", ")));
+    }
+  }
+  fields.Integer("n_indent", INT32_MIN, INT32_MAX);
+  const auto most_ms = fields.Integer("t_max_predict_ms", INT32_MIN, INT32_MAX);
+  if (most_ms && *most_ms > 0) request.line_ns = *most_ms * kNsPerMs;
+}
+
+// `least`: of the limit of an answer.
+void ReadCommonFields(const Fields& fields, const RequestDefaults& defaults, uint64_t least,
+                      ApiRequest& request) {
   ReadLooseSampling(fields, request, defaults);
-  ReadLooseLimit(fields, "max_tokens", request);
-  ReadLooseLimit(fields, "n_predict", request);
-  RefuseOthers(fields);
+  ReadLooseLimit(fields, "max_tokens", request, least);
+  ReadLooseLimit(fields, "n_predict", request, least);
+  RefuseUnlessEmpty(fields, "image_data");
+  RefuseUnlessEmpty(fields, "lora");
+  if (fields.Bool("post_sampling_probs").value_or(false))
+    fields.Refuse("post_sampling_probs", "probabilities are those before sampling; leave it out");
   ReadStops(fields, "stop", request);
   ReadBiasPairs(fields, defaults, request);
   ReadBareForms(fields, request);
@@ -84,7 +110,8 @@ ApiRequest ReadLlamaCompletion(const ordered_json& body, const RequestDefaults& 
   const Fields fields(body, problem);
   ApiRequest request;
   ReadPrompts(fields, defaults, request);
-  ReadCommonFields(fields, defaults, request);
+  ReadCommonFields(fields, defaults, /*least=*/1, request);
+  RefuseOfTexts(fields);
   if (request.raw.size() > 1 && request.streams)
     fields.Refuse("prompt", "a stream is of one prompt; send a request for each");
   return request;
@@ -101,7 +128,9 @@ ApiRequest ReadInfill(const ordered_json& body, const RequestDefaults& defaults,
   if (fields.Find("input_suffix") == nullptr) fields.Refuse("input_suffix", "is missing");
   ReadOtherFiles(fields, raw);
   request.raw.push_back(std::move(raw));
-  ReadCommonFields(fields, defaults, request);
+  // 0: the next request's prompt, to be computed before it comes.
+  ReadCommonFields(fields, defaults, /*least=*/0, request);
+  ReadOfGaps(fields, request);
   return request;
 }
 

@@ -95,10 +95,11 @@ void ReadLooseSampling(const Fields& fields, ApiRequest& request, const RequestD
     request.sampling.seed = SystemSeed() >> 11;
 }
 
-void ReadLooseLimit(const Fields& fields, const char* key, ApiRequest& request) {
+void ReadLooseLimit(const Fields& fields, const char* key, ApiRequest& request, uint64_t least) {
   const auto most = fields.Integer(key, -2, INT64_MAX);
-  if (most && *most == 0) fields.Refuse(key, "give at least 1, or -1 for no limit");
-  if (most && *most > 0) request.max_tokens = static_cast<uint64_t>(*most);
+  if (!most || *most < 0) return;
+  request.max_tokens = static_cast<uint64_t>(*most);
+  if (request.max_tokens < least) fields.Refuse(key, "give at least 1, or -1 for no limit");
 }
 
 void ReadPrompts(const Fields& fields, const RequestDefaults& defaults, ApiRequest& request) {

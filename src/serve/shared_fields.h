@@ -17,9 +17,9 @@ namespace aster::serve {
 // refused by name if it could choose another token.
 void ReadSampling(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults);
 // The same, but a seed of -1 is a new one for each request, as in llama.cpp and Ollama; and their
-// limit of an answer: -1 is none, -2 the context, which is the same here.
+// limit of an answer, at least `least`: -1 is none, -2 the context, which is the same here.
 void ReadLooseSampling(const Fields& fields, ApiRequest& request, const RequestDefaults& defaults);
-void ReadLooseLimit(const Fields& fields, const char* key, ApiRequest& request);
+void ReadLooseLimit(const Fields& fields, const char* key, ApiRequest& request, uint64_t least = 1);
 // prompt: a text, tokens, or a list of them.
 void ReadPrompts(const Fields& fields, const RequestDefaults& defaults, ApiRequest& request);
 // logit_bias: an object of token ids and numbers.

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The APIs of Ollama and llama.cpp: answers, streams, options, errors, and information about models."""
 import json
+import pathlib
+import tempfile
 import unittest
 
+from gguf_edit import with_more
 from server import COMET, NOVA, Server
 
 QUESTION = "What is the capital of France?"
@@ -185,6 +188,31 @@ class LocalDialects(unittest.TestCase):
         self.server.post("/completion", {"prompt": "x", "n_predict": 2, "mirostat": 0, "dry_multiplier": 0,
                                          "xtc_probability": 0, "cache_prompt": True, "grammar": "", "lora": [],
                                          "json_schema": None, "seed": -1, "logit_bias": [[5, False], [6, 1.5]]})
+
+    def test_gaps_as_editors_ask_for_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "gaps.gguf"
+            eos = self.server.post("/tokenize", {"content": self.server.get("/props")["eos_token"]})["tokens"][-1]
+            with_more(NOVA, path, {f"tokenizer.ggml.fim_{part}_token_id": eos for part in ("pre", "suf", "mid")})
+            server = Server(path)
+            try:
+                # llama.vim computes a prompt before the request that needs it.
+                gap = {"input_prefix": "a = 1\nb = ", "input_suffix": "\nc = 3\n", "input_extra": [], "prompt": "",
+                       "n_indent": 4, "samplers": ["top_k", "top_p", "infill"], "t_max_prompt_ms": 500,
+                       "t_max_predict_ms": 1}
+                warm = server.post("/infill", {**gap, "n_predict": 0, "samplers": []})
+                self.assertEqual((warm["content"], warm["tokens_predicted"]), ("", 0))
+                said = server.post("/infill", {**gap, "n_predict": 4})
+                self.assertEqual(said["tokens_evaluated"], warm["tokens_evaluated"])
+                self.assertGreater(said["tokens_cached"], 0)
+                # The time is over long before the end, but a line becomes whole.
+                line = server.post("/infill", {**gap, "n_predict": 400, "grammar": 'root ::= "a\\n" "b"{400,}'})
+                self.assertTrue(line["content"].startswith("a\n"), line)
+                self.assertLess(line["tokens_predicted"], 400)
+                self.assertEqual(line["stop_type"], "limit")
+                server.post("/infill", {**gap, "samplers": ["dry"]}, expected=400)
+            finally:
+                server.stop()
 
     def test_what_llama_cpp_tells(self):
         props = self.server.get("/props")
