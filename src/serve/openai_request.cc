@@ -221,7 +221,10 @@ ApiRequest ReadCompletionRequest(const ordered_json& body, const RequestDefaults
   ReadBareForms(fields, request);
   request.echo = fields.Bool("echo").value_or(false);
   if (const auto suffix = fields.String("suffix"); suffix && !suffix->empty()) {
-    for (RawPrompt& raw : request.raw) raw.suffix = *suffix;
+    for (RawPrompt& raw : request.raw) {
+      if (!raw.ids.empty()) fields.Refuse("suffix", "not together with tokens; give a text");
+      raw.suffix = *suffix;
+    }
     if (request.echo) fields.Refuse("echo", "not together with suffix");
   }
   if (fields.Integer("best_of", 1, kMaxChoices).value_or(1) > request.choices) {
