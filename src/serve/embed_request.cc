@@ -25,14 +25,17 @@ class TextReader {
 
   void Read() const {
     const ordered_json* const input = fields_.Find(request_.field.c_str());
+    // Ollama's clients load a model by an empty request.
+    const bool may_be_empty =
+        request_.kind == EmbedKind::kOllama || request_.kind == EmbedKind::kOldOllama;
+    if (may_be_empty && (input == nullptr || *input == "")) return;
     if (input == nullptr) return fields_.Refuse(request_.field, "is missing");
     const bool is_list = input->is_array() && !(!input->empty() && input->front().is_number());
     if (!is_list) return ReadOne(*input, request_.field);
     if (input->size() > kMaxTexts)
       return fields_.Refuse(request_.field,
                             fmt::format("give at most {} texts at once", kMaxTexts));
-    // Ollama's clients load a model by an empty request.
-    if (input->empty() && request_.kind != EmbedKind::kOllama)
+    if (input->empty() && !may_be_empty)
       return fields_.Refuse(request_.field, "give at least one text");
     for (size_t i = 0; i < input->size() && !fields_.problem().any(); ++i)
       ReadOne((*input)[i], fmt::format("{}[{}]", request_.field, i));
@@ -134,7 +137,7 @@ ordered_json EmbeddingsJson(const EmbedRequest& request, const Embeddings& embed
               {"load_duration", 0},
               {"prompt_eval_count", tokens}};
     case EmbedKind::kOldOllama:
-      return {{"embedding", list.front()}};
+      return {{"embedding", list.empty() ? ordered_json::array() : list.front()}};
     case EmbedKind::kLlama:
       break;
   }

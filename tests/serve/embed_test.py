@@ -89,6 +89,12 @@ class Embeddings(unittest.TestCase):
         for got, number in zip(expected[0], raw, strict=True):
             self.assertAlmostEqual(got, number / length, places=6)
 
+    def test_clients_of_ollama_load_a_model_by_an_empty_request(self):
+        for fields in ({}, {"input": ""}, {"input": []}):
+            self.assertEqual(self.server.post("/api/embed", fields)["embeddings"], [])
+        for fields in ({}, {"prompt": ""}):
+            self.assertEqual(self.server.post("/api/embeddings", fields), {"embedding": []})
+
     def test_what_is_wrong_is_named(self):
         def refused(path="/v1/embeddings", status=400, **fields):
             error = self.server.post(path, fields, status)["error"]
