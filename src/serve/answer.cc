@@ -315,10 +315,24 @@ Status Answer::SubmitJobs(const std::string& client) {
   return context_.loop->Submit(std::move(jobs));
 }
 
-void Answer::Start(const std::string& client) {
-  if (const Problem problem = Prepare(client); problem.any()) return Fail(problem);
+// False: the writer has the problem.
+bool Answer::TryPrepare(const std::string& client) {
+  if (const Problem problem = Prepare(client); problem.any()) {
+    Fail(problem);
+    return false;
+  }
   trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
   writer_->Await();
+  return true;
+}
+
+void Answer::Follow(const std::string& client) {
+  if (!TryPrepare(client)) return;
+  for (const auto& choice : choices_) context_.loop->Follow(MakeJob(*choice, client));
+}
+
+void Answer::Start(const std::string& client) {
+  if (!TryPrepare(client)) return;
   // From here on the loop's thread calls the writer.
   const Status submitted = context_.ensemble != nullptr ? SubmitQuestions() : SubmitJobs(client);
   if (!submitted.ok()) Fail(ProblemOf(submitted.error(), "n"));

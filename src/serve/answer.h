@@ -70,6 +70,8 @@ class Answer : public std::enable_shared_from_this<Answer> {
 
   // A problem goes to the writer.
   void Start(const std::string& client);
+  // The same for a request that was accepted before, on the loop's thread.
+  void Follow(const std::string& client);
 
  private:
   class Choice;
@@ -84,6 +86,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::string TextOf(const respond::Prompt& prompt) const;
   std::unique_ptr<Job> MakeJob(Choice& choice, const std::string& client);
   Status SubmitJobs(const std::string& client);
+  bool TryPrepare(const std::string& client);
   void Begin(uint64_t cached);
   void Progress(uint64_t done, uint64_t total);
   void WritePiece(size_t choice, const respond::Piece& piece);

@@ -56,16 +56,19 @@ AnswerLoop::AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerL
 
 AnswerLoop::~AnswerLoop() { generator_.OnShortage(nullptr); }
 
+Status AnswerLoop::CheckCount(size_t jobs) const {
+  const size_t most = options_.max_queued + options_.max_running;
+  if (jobs <= most) return Ok();
+  return InvalidArgument(
+      fmt::format("{} answers are asked for at once; this server takes {} at most", jobs, most));
+}
+
 Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
   {
     const MutexLock lock(mu_);
     if (stop_ns_) return Error(Code::kUnavailable, "the server is shutting down");
     if (has_failed_) return Error(Code::kUnavailable, "the model cannot answer any more");
-    const size_t most = options_.max_queued + options_.max_running;
-    if (jobs.size() > most) {
-      return InvalidArgument(fmt::format(
-          "{} answers are asked for at once; this server takes {} at most", jobs.size(), most));
-    }
+    TRY(CheckCount(jobs.size()));
     // A request that can begin at once does not count as waiting. Without further places for keys
     // of which none waits, one key could keep all others out.
     const bool others_wait =

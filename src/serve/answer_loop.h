@@ -50,10 +50,13 @@ class AnswerLoop {
   AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerLoopOptions options);
   ~AnswerLoop();
 
+  // InvalidArgument if a request with so many jobs can never be submitted.
+  Status CheckCount(size_t jobs) const;
   // All jobs of a client, or none; ResourceExhausted if too many wait, Unavailable if the loop
   // ends.
   Status Submit(std::vector<std::unique_ptr<Job>> jobs) EXCLUDES(mu_);
-  // A follow-up job of a request with a job that has finished: it takes that job's place.
+  // A follow-up job of a request with a job that has finished, on the loop's thread: it is accepted
+  // in any case, as the request was.
   void Follow(std::unique_ptr<Job> job) EXCLUDES(mu_);
 
   // Answers until Stop, and then until the submitted jobs are finished or the grace is over.

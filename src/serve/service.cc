@@ -368,7 +368,8 @@ ReplyFrame Service::FrameFor(const ordered_json& body, const ServedModel& model,
 
 void Service::StartAnswer(const ServedModel& model, const HttpRequest& request,
                           ApiRequest api_request, const std::shared_ptr<ReplyStream>& stream,
-                          std::unique_ptr<ReplyWriter> writer) {
+                          std::unique_ptr<ReplyWriter> writer,
+                          void (Answer::*start)(const std::string& client)) {
   Problem problem;
   api_request.timeout_ns = TimeoutOf(request, problem);
   if (problem.any()) return Refuse(request, *stream, problem);
@@ -378,9 +379,9 @@ void Service::StartAnswer(const ServedModel& model, const HttpRequest& request,
                {"types", fmt::format("{}", fmt::join(api_request.left_out_tools, ", "))}});
   }
   const std::string client = ClientOf(request, api_request.user);
-  std::make_shared<Answer>(model.context, std::move(api_request), stream, std::move(writer),
-                           request.path)
-      ->Start(client);
+  const auto answer = std::make_shared<Answer>(model.context, std::move(api_request), stream,
+                                               std::move(writer), request.path);
+  (answer.get()->*start)(client);
 }
 
 std::optional<Service::Parsed> Service::Parse(const HttpRequest& request, ReplyStream& stream,

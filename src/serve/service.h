@@ -108,8 +108,10 @@ class Service {
                                   const ServedModel& model, const ApiRequest& api_request);
   ReplyFrame FrameFor(const nlohmann::ordered_json& body, const ServedModel& model,
                       const char* prefix, const std::shared_ptr<ReplyStream>& stream) const;
+  // `start`: Answer::Start, or Answer::Follow.
   void StartAnswer(const ServedModel& model, const HttpRequest& request, ApiRequest api_request,
-                   const std::shared_ptr<ReplyStream>& stream, std::unique_ptr<ReplyWriter> writer);
+                   const std::shared_ptr<ReplyStream>& stream, std::unique_ptr<ReplyWriter> writer,
+                   void (Answer::*start)(const std::string& client) = &Answer::Start);
   // The name for taking turns: the request's key, and the client's name for its user.
   static std::string ClientOf(const HttpRequest& request, const std::string& user);
   void SendJson(const HttpRequest& request, ReplyStream& stream, int status,

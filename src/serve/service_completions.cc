@@ -96,6 +96,11 @@ void Service::ScorePrompts(std::shared_ptr<ScoredPrompts> scored) {
   Problem problem;
   PrefillRequest prefill;
   prefill.timeout_ns = TimeoutOf(scored->request, problem);
+  const ApiRequest& api_request = scored->api_request;
+  const Status counted =
+      scored->model->context.loop->CheckCount(api_request.raw.size() * api_request.choices);
+  if (!counted.ok())
+    return Refuse(scored->request, *scored->stream, ProblemOf(counted.error(), "n"));
   auto logprobs = LogprobsOfPrompts(*scored->model, scored->api_request);
   if (!logprobs.ok()) problem = ProblemOf(logprobs.error(), "prompt");
   if (problem.any()) return Refuse(scored->request, *scored->stream, problem);
@@ -136,8 +141,9 @@ void Service::AnswerScored(ScoredPrompts& scored) {
     scored.echoes[i].tokens = *std::move(tokens);
   }
   auto writer = WriterOf(scored);
+  // The request was accepted with its prompts.
   StartAnswer(*scored.model, scored.request, std::move(scored.api_request), scored.stream,
-              std::move(writer));
+              std::move(writer), &Answer::Follow);
 }
 
 }  // namespace aster::serve

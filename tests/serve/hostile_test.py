@@ -253,6 +253,16 @@ class Many(unittest.TestCase):
         finally:
             server.stop()
 
+    def test_an_accepted_request_keeps_its_place(self):
+        server = Server(NOVA, "--parallel", 1, "--queue", 1)
+        try:
+            # First the prompt's probabilities are computed, then two answers, for which the queue has no room.
+            body = {"prompt": "The sea", "echo": True, "logprobs": 1, "max_tokens": 2}
+            self.assertEqual(len(server.post("/v1/completions", {**body, "n": 2})["choices"]), 2)
+            server.post("/v1/completions", {**body, "n": 3}, expected=400)
+        finally:
+            server.stop()
+
     def test_one_key_does_not_keep_others_out(self):
         with tempfile.NamedTemporaryFile("w", suffix=".keys") as keys:
             for key in ("one", "two"):
