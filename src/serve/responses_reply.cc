@@ -130,11 +130,13 @@ class ResponsesWriter final : public ReplyWriter {
   }
 
   void Fail(const Problem& problem) override {
+    if (pieces_ && pieces_->Refuse(problem, ProblemForm::kOpenAi)) return;
+    // Keep-alives may begin a stream before the response begins.
+    if (pieces_ && sequence_ == 0) Begin({});
     const char* const code = problem.status < 500 ? "invalid_prompt" : "server_error";
     response_["error"] = {{"code", code}, {"message", problem.message}};
     if (is_background_) KeepAs("failed");
     if (!pieces_) return SendProblem(*frame_.stream, problem, ProblemForm::kOpenAi);
-    if (pieces_->Refuse(problem, ProblemForm::kOpenAi)) return;
     response_["status"] = "failed";
     Send("response.failed", {{"response", response_}});
     pieces_->End();
