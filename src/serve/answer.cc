@@ -398,6 +398,7 @@ void Answer::EndChoice(size_t choice, const respond::End& end) {
   WritePiece(choice, end.last);
   Count(choice, end);
   if (!end.status.ok()) return Fail(ProblemOf(end.status.error()));
+  writer_->Count(choice, end.usage);
   writer_->EndChoice(choice, end.reason, end.finish.stop_string);
   if (--choices_left_ == 0) writer_->Finish(usage_);
 }

@@ -42,6 +42,7 @@ class LlamaWriter final : public CollectingWriter {
  public:
   LlamaWriter(ReplyFrame frame, const ApiRequest& request)
       : CollectingWriter(std::move(frame), request.raw.size()),
+        usages_(request.raw.size()),
         shows_probabilities_(request.sampling.top_logprobs > 0),
         wants_tokens_(request.wants_tokens),
         settings_(SamplingJson(request.sampling)) {
@@ -75,9 +76,11 @@ class LlamaWriter final : public CollectingWriter {
     json["stop"] = false;
     Send(json);
   }
+  void Count(size_t choice, const Usage& usage) override { usages_[choice] = usage; }
   void Finish(const Usage& usage) override {
     ordered_json all = ordered_json::array();
-    for (size_t i = 0; i < replies_.size(); ++i) all.push_back(EndJson(i, usage));
+    for (size_t i = 0; i < replies_.size(); ++i)
+      all.push_back(EndJson(i, replies_.size() == 1 ? usage : usages_[i]));
     if (!pieces_) return SendJson(200, all.size() == 1 ? all.front() : all);
     // The text has already been sent.
     all.front()["content"] = "";
@@ -126,6 +129,7 @@ class LlamaWriter final : public CollectingWriter {
     return json;
   }
 
+  std::vector<Usage> usages_;  // of each prompt
   const bool shows_probabilities_;
   const bool wants_tokens_;
   ordered_json settings_;

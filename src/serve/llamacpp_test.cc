@@ -52,5 +52,30 @@ TEST(LlamaRequest, OtherTextsRefuseWhatOnlyGapsTake) {
   }
 }
 
+TEST(LlamaReply, EachPromptHasItsOwnUsage) {
+  net::Waker waker;
+  const auto stream = std::make_shared<ReplyStream>(
+      ReplyStream::Options{.request_id = "r", .in_chunks = false}, waker);
+  ApiRequest request;
+  request.raw = {{.text = "a"}, {.text = "b"}};
+  const auto writer = MakeLlamaWriter({.stream = stream, .id = "", .model = "nova"}, request);
+  writer->Begin({});
+  for (size_t i = 0; i < 2; ++i) {
+    writer->Count(i, {.prompt = 3 + i, .cached = i, .answer = 5 + i});
+    writer->EndChoice(i, EndReason::kLength, "");
+  }
+  writer->Finish({.prompt = 7, .cached = 1, .answer = 11});
+  std::string output;
+  EXPECT_TRUE(stream->TakeOutput(output));
+  const ordered_json all = ordered_json::parse(output.substr(output.find("\r\n\r\n") + 4));
+  ASSERT_EQ(all.size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(all[i]["tokens_evaluated"], 3 + i);
+    EXPECT_EQ(all[i]["tokens_cached"], i);
+    EXPECT_EQ(all[i]["tokens_predicted"], 5 + i);
+    EXPECT_EQ(all[i]["timings"]["predicted_n"], 5 + i);
+  }
+}
+
 }  // namespace
 }  // namespace aster::serve

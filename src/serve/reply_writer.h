@@ -62,6 +62,8 @@ class ReplyWriter {
                           std::span<const ResponseToken> tokens) = 0;
   // An ensemble's explanation of the next choice, before all its other calls.
   virtual void Explain(size_t /*choice*/, JsonPtr /*ensemble*/) {}
+  // The choice's own part of the usage, before its end.
+  virtual void Count(size_t /*choice*/, const Usage& /*usage*/) {}
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
   virtual void Finish(const Usage& usage) = 0;
   virtual void Fail(const Problem& problem) = 0;
