@@ -246,7 +246,7 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
     case wire::RouteState::Kind::kRefused: {
       const std::optional<wire::NodeId> behind = NextNodeOf(from);
       if (state.lost != wire::NodeId()) {
-        // Another node of the node's group is lost: plans again without that one.
+        // It cannot reach another node of the route, or of its group: plans again without that one.
         lost_.push_back(state.lost);
         return Break(state.why.code() == Code::kUnavailable ? LostLayers(state.lost, state.why)
                                                             : Named(state.why));
@@ -257,7 +257,7 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
         return Break(Named(state.why));
       }
       if (state.why.code() != Code::kUnavailable || !behind) return Break(Named(state.why));
-      // It cannot reach the next node, which counts as lost even if this machine reaches both.
+      // Older nodes do not say which: the next node, lost even if this machine reaches both.
       lost_.push_back(*behind);
       return Break(LostLayers(*behind, state.why));
     }

@@ -34,7 +34,8 @@ class Response {
 
   // Sends the forced beginning of the response to the listener, once: the prompt was accepted.
   void Begin();
-  // Ends the response with the token that was just sent, as if that had reached its limit.
+  // Ends the response with what was just sent, for the reason of a limit. Text that was held back,
+  // as it may begin a stop string or markup, is dropped.
   void Cut() { is_cut_ = true; }
   // Whether the listener needs no more: the request may be cancelled, and then counts as completed.
   bool is_complete() const { return is_complete_ || is_cut_; }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "ensemble/explanation.h"
 #include "respond/response.h"
@@ -327,6 +328,7 @@ bool Answer::TryPrepare(const std::string& client) {
 }
 
 void Answer::Follow(const std::string& client) {
+  CHECK(context_.ensemble == nullptr);
   if (!TryPrepare(client)) return;
   for (const auto& choice : choices_) context_.loop->Follow(MakeJob(*choice, client));
 }
@@ -343,7 +345,7 @@ void Answer::Begin(uint64_t cached) {
   if (std::exchange(has_begun_, true) || has_failed_) return;
   trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
   const uint64_t prompt = std::max(usage_.prompt, asked_tokens_);
-  const ReplyStream::OnePiece piece(*stream_);
+  const ReplyStream::OnePiece one(*stream_);
   writer_->Begin({.prompt = prompt, .cached = std::min(cached, prompt)});
   for (const auto& choice : choices_) choice->Begin();
 }
@@ -355,7 +357,7 @@ void Answer::Progress(uint64_t done, uint64_t total) {
 
 void Answer::WritePiece(size_t choice, const respond::Piece& piece) {
   if (has_failed_ || (piece.events.empty() && piece.tokens.empty())) return;
-  const ReplyStream::OnePiece whole(*stream_);
+  const ReplyStream::OnePiece one(*stream_);
   writer_->WritePiece(choice, piece.events, piece.tokens);
 }
 
@@ -374,7 +376,7 @@ void Answer::SendAnswer(size_t choice, Result<ensemble::Answer> answer) {
     if (answer.error().code() == Code::kCancelled) return FailCancelled();
     return Fail(ProblemOf(answer.error(), request_.prompt_field));
   }
-  const ReplyStream::OnePiece piece(*stream_);
+  const ReplyStream::OnePiece one(*stream_);
   // Choices share their prompts: count those of all members once.
   if (choice % request_.choices == 0) usage_.prompt += answer->usage.prompt;
   Begin(answer->usage.cached);
@@ -392,7 +394,7 @@ void Answer::FailCancelled() {
 void Answer::EndChoice(size_t choice, const respond::End& end) {
   if (has_failed_) return;
   if (end.is_cancelled) return FailCancelled();
-  const ReplyStream::OnePiece piece(*stream_);
+  const ReplyStream::OnePiece one(*stream_);
   // An answer that failed before it began gets an HTTP status of its own.
   if (end.status.ok()) Begin(0);
   WritePiece(choice, end.last);

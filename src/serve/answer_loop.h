@@ -109,7 +109,8 @@ class AnswerLoop {
   // Used by the loop's thread.
   std::vector<std::unique_ptr<Active>> active_;
   std::deque<engine::Sequence> kept_;  // of answered conversations, the latest last
-  // Of requests that never finished, for their sequences: the generator may still use these.
+  // Of the requests at a failure, without their jobs: the generator may still use the sequences,
+  // but calls nothing back.
   std::vector<std::unique_ptr<Active>> lost_;
   std::deque<engine::Sequence> lost_moved_;
   std::optional<engine::Sequence> loading_;

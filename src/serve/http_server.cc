@@ -120,11 +120,11 @@ void HttpServer::WorkerLoop() {
     }
     // Its client is gone.
     if (task.reply->is_gone()) continue;
-    Answer(std::move(task));
+    CallHandler(std::move(task));
   }
 }
 
-void HttpServer::Answer(Task task) {
+void HttpServer::CallHandler(Task task) {
   const std::shared_ptr<ReplyStream> reply = task.reply;
   const std::string path = task.request.path;
   try {
@@ -326,7 +326,7 @@ void HttpServer::Handle(Connection& connection, HttpRequest request) {
   connection.deadline_ns = kNeverNs;
   ++busy_count_;
   if (options_.is_quick && options_.is_quick(request))
-    return Answer({.request = std::move(request), .reply = connection.reply});
+    return CallHandler({.request = std::move(request), .reply = connection.reply});
   {
     const MutexLock lock(mu_);
     tasks_.push_back({.request = std::move(request), .reply = connection.reply});

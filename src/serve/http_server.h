@@ -91,7 +91,7 @@ class HttpServer {
 
   void Loop();
   void WorkerLoop();
-  void Answer(Task task);
+  void CallHandler(Task task);
   void AcceptAll();
   bool Prepare(Connection& connection);
   void Read(Connection& connection);

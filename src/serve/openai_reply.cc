@@ -49,12 +49,15 @@ ordered_json ChatLogprobs(std::span<const ResponseToken> tokens) {
   return {{"content", LogprobsJson(tokens)}, {"refusal", nullptr}};
 }
 
+// JSON has no infinity: OpenAI's API has this number for tokens of no probability.
+float FiniteLogprob(float logprob) { return std::max(logprob, -9999.0f); }
+
 }  // namespace
 
 ordered_json LogprobsJson(std::span<const ResponseToken> tokens) {
   const auto one = [](const respond::TokenWithLogprob& token) -> ordered_json {
     return {{"token", ToValidUtf8(token.bytes)},
-            {"logprob", token.logprob},
+            {"logprob", FiniteLogprob(token.logprob)},
             {"bytes", BytesJson(token.bytes)}};
   };
   ordered_json content = ordered_json::array();
@@ -82,10 +85,11 @@ ordered_json CompletionLogprobs(std::span<const ResponseToken> tokens, size_t& o
   ordered_json offsets = ordered_json::array();
   for (const ResponseToken& token : tokens) {
     texts.push_back(ToValidUtf8(token.bytes));
-    logprobs.push_back(std::isnan(token.logprob) ? ordered_json() : ordered_json(token.logprob));
+    logprobs.push_back(std::isnan(token.logprob) ? ordered_json()
+                                                 : ordered_json(FiniteLogprob(token.logprob)));
     ordered_json top = ordered_json::object();
     for (const respond::TokenWithLogprob& other : token.top)
-      top[ToValidUtf8(other.bytes)] = other.logprob;
+      top[ToValidUtf8(other.bytes)] = FiniteLogprob(other.logprob);
     // A text's first token has no probability, as it follows nothing.
     const bool is_first = std::isnan(token.logprob);
     tops.push_back(is_first ? ordered_json() : std::move(top));

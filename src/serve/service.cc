@@ -318,7 +318,10 @@ void Service::RefuseAt(const std::string& path, ReplyStream& stream, const Probl
 }
 
 std::string Service::ClientOf(const HttpRequest& request, const std::string& user) {
-  return std::string(KeyOfRequest(request)) + "\n" + user;
+  std::string_view key = KeyOfRequest(request);
+  // Behind a proxy that asks for passwords, these distinguish clients.
+  if (key.empty()) key = request.Header("authorization");
+  return std::string(key) + "\n" + user;
 }
 
 const ServedModel* Service::FindModel(const std::string& written) const {

@@ -479,7 +479,8 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
     Status sent = network_.Send(next, *std::move(output.next));
     if (!sent.ok()) {
       Break(open.route,
-            std::move(sent).error().In(fmt::format("from node {} to {}", Self(), next.ToText())));
+            std::move(sent).error().In(fmt::format("from node {} to {}", Self(), next.ToText())),
+            next);
     }
   }
 }

@@ -135,7 +135,7 @@ struct RouteState {
   uint64_t total_bytes = 0;
   uint64_t kv_positions = 0;      // that fit into its KV cache, once ready
   Error why{Code::kUnknown, ""};  // for kRefused: both sides' values, and what to do
-  // Since protocol 6, for kRefused: the node of the stage's group that failed; or zeros.
+  // Since protocol 6, for kRefused: the node that failed or cannot be reached; or zeros.
   NodeId lost = {};
 };
 
