@@ -32,6 +32,10 @@ size_t SharedTokens(std::span<const int32_t> a, std::span<const int32_t> b) {
 
 Error TooLate() { return Error(Code::kDeadlineExceeded, "the answer took too long"); }
 
+Error ShuttingDown() { return Error(Code::kUnavailable, "the server is shutting down"); }
+
+Error CannotAnswer() { return Error(Code::kUnavailable, "the model cannot answer any more"); }
+
 }  // namespace
 
 struct AnswerLoop::Active {
@@ -66,8 +70,8 @@ Status AnswerLoop::CheckCount(size_t jobs) const {
 Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
   {
     const MutexLock lock(mu_);
-    if (stop_ns_) return Error(Code::kUnavailable, "the server is shutting down");
-    if (has_failed_) return Error(Code::kUnavailable, "the model cannot answer any more");
+    if (stop_ns_) return ShuttingDown();
+    if (has_failed_) return CannotAnswer();
     TRY(CheckCount(jobs.size()));
     // A request that can begin at once does not count as waiting. Without further places for keys
     // of which none waits, one key could keep all others out.
@@ -86,10 +90,16 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
 }
 
 void AnswerLoop::Follow(std::unique_ptr<Job> job) {
+  std::optional<Error> refusal;
   {
     const MutexLock lock(mu_);
-    waiting_.Add(std::move(job));
+    if (has_failed_) {
+      refusal = stop_ns_ ? ShuttingDown() : CannotAnswer();
+    } else {
+      waiting_.Add(std::move(job));
+    }
   }
+  if (refusal) return job->on_refused(*refusal);
   changed_.NotifyAll();
 }
 
@@ -105,7 +115,7 @@ void AnswerLoop::Stop(int64_t grace_ns) {
 Status AnswerLoop::CallBetweenSteps(const std::function<Status()>& work) {
   Call call{.work = work};
   const MutexLock lock(mu_);
-  if (has_ended_) return Error(Code::kUnavailable, "the server is shutting down");
+  if (has_ended_) return ShuttingDown();
   calls_.push_back(&call);
   changed_.NotifyAll();
   while (!call.result) called_.Wait(mu_);
@@ -175,7 +185,7 @@ void AnswerLoop::MakeCalls() {
 void AnswerLoop::EndCalls() {
   const MutexLock lock(mu_);
   has_ended_ = true;
-  for (Call* call : calls_) call->result = Error(Code::kUnavailable, "the server is shutting down");
+  for (Call* call : calls_) call->result = ShuttingDown();
   calls_.clear();
   called_.NotifyAll();
 }

@@ -55,8 +55,8 @@ class AnswerLoop {
   // All jobs of a client, or none; ResourceExhausted if too many wait, Unavailable if the loop
   // ends.
   Status Submit(std::vector<std::unique_ptr<Job>> jobs) EXCLUDES(mu_);
-  // A follow-up job of a request with a job that has finished, on the loop's thread: it is accepted
-  // in any case, as the request was.
+  // A follow-up job of a request with a job that has finished: it is accepted, as the request was,
+  // however many wait. If the loop cannot answer any more, the job is refused before this returns.
   void Follow(std::unique_ptr<Job> job) EXCLUDES(mu_);
 
   // Answers until Stop, and then until the submitted jobs are finished or the grace is over.

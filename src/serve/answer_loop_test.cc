@@ -9,8 +9,10 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace aster::serve {
 namespace {
@@ -275,6 +277,33 @@ TEST_F(AnswerLoopTest, AGeneratorThatHasFailedIsNotSteppedAgain) {
     EXPECT_EQ(generator.stepped, steps);
     EXPECT_FALSE(generator.idle());
   }
+}
+
+// An ensemble's question may go on with a member that has failed since.
+TEST_F(AnswerLoopTest, AFollowUpOfAFailedModelIsRefusedAtOnce) {
+  Slow generator(clock_, 100);
+  AnswerLoop loop(generator, clock_, {});
+  std::thread running([&] { loop.Run(); });
+  std::promise<void> refused;
+  auto jobs = Jobs(1);
+  jobs[0]->on_refused = [&](const Error&) { refused.set_value(); };
+  generator.failure = Error(Code::kUnavailable, "lost");
+  EXPECT_TRUE(loop.Submit(std::move(jobs)).ok());
+  refused.get_future().wait();
+  EXPECT_TRUE(loop.CallBetweenSteps([] { return Ok(); }).ok());
+  std::vector<std::string> said;
+  const auto follow = [&] {
+    auto followups = Jobs(1);
+    followups[0]->on_refused = [&](const Error& error) { said.push_back(error.message()); };
+    loop.Follow(std::move(followups[0]));
+  };
+  follow();
+  EXPECT_EQ(loop.state().queued + loop.state().running, 0U);
+  loop.Stop(0);
+  running.join();
+  follow();
+  EXPECT_THAT(said, testing::ElementsAre("the model cannot answer any more",
+                                         "the server is shutting down"));
 }
 
 // Calls are made even without requests, and no call waits for a loop that has ended.
