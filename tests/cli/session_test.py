@@ -12,8 +12,10 @@ import tempfile
 import time
 import unittest
 
-from fixture import ASTER, INPUT, OK, USAGE, Case, aster
+from fixture import ASTER, INPUT, OK, ROOT, USAGE, Case, aster
+from run_test import PROMPT, Conversation
 
+NOVA = ROOT / "models/nova.gguf"
 PAGE = 128  # positions
 TEXT = " ".join(f"line {i} of what is to be remembered" for i in range(40))
 
@@ -210,6 +212,17 @@ class Sessions(Home):
             report = self.answer("--session", "kept", "--raw", "-p", " and then", *options)
             self.assertEqual(report["ids"], ids)
             self.assertGreater(report["tokens"]["cached"], 200)
+    def test_a_text_is_never_left_out_by_a_chat_template(self):
+        self.session("save", "kept", NOVA, "--prompt-file", self.prompt, "--raw")
+        for command in (("run", "--session"), ("session", "load")):
+            refused = self.run_here(*command, "kept", "-p", "what now", "-n", 4, check=INPUT)
+            self.assertIn(b"run it with --raw", refused.stderr)
+            self.assertEqual(refused.stdout, b"")
+        self.assertGreater(self.answer("--session", "kept", "--raw", "-p", " x")["tokens"]["cached"], 200)
+        # A system message has a place in the template.
+        self.session("save", "kept", NOVA, "--prompt-file", self.prompt)
+        self.assertGreater(self.answer("--session", "kept", "-p", "what now")["tokens"]["cached"], 200)
+
         self.assertEqual(self.answer("--session", "kept", "--raw", "-p", " and then", "--local-nodes", 2)["ids"], ids)
 
     def test_a_group_saves_and_loads_rows(self):

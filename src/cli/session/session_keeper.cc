@@ -39,6 +39,17 @@ bool LooksLikeText(const std::string& path) {
          (first == '{' || first == ' ' || first == '\n');
 }
 
+// A chat template renders the messages alone: without any it would leave out a text that has only
+// tokens.
+Status CheckTemplate(const respond::Chat& chat, const respond::Transcript& transcript,
+                     const std::string& path) {
+  const bool is_text = transcript.messages.empty() && transcript.system.empty();
+  if (!chat.has_template() || !is_text || transcript.tokens.empty()) return Ok();
+  return FailedPrecondition(
+      path +
+      ": a text to continue, not a conversation: run it with --raw, without the chat template");
+}
+
 // The command that resumes it may run in another folder.
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
@@ -119,7 +130,9 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
 // Reads the format of /save from before there were sessions, and of files that end with .json.
 Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, respond::Chat& chat) {
   const std::string text = TRY(ReadFile(path, kMaxTextBytes));
-  chat.Restore(TRY(respond::ReadTranscript(text, model_.vocab_size).In(path)));
+  respond::Transcript transcript = TRY(respond::ReadTranscript(text, model_.vocab_size).In(path));
+  TRY(CheckTemplate(chat, transcript, path));
+  chat.Restore(std::move(transcript));
   return LoadedSession{.said = "Loaded the messages.", .damage = ""};
 }
 
@@ -172,6 +185,7 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
   const disk::SessionModel& other = open.session.model;
   if (other.fingerprint == model_.fingerprint) {
     LoadRows(open, chat, loaded);
+  TRY(CheckTemplate(chat, transcript, path));
   } else {
     loaded.said +=
         fmt::format("; of {}, so {} computes them again", ShortName(other), ShortName(model_));
