@@ -446,7 +446,10 @@ class Sessions(Home):
         refused = self.run_here("session", "save", "kept", self.tiny, "--prompt-file", empty, "--raw", check=INPUT)
         self.assertIn(f"{empty}: gives no tokens", refused.stderr.decode())
         self.session(check=USAGE)
-        self.run_here("run", self.tiny, "--session", "nobody", "-p", "x", check=INPUT)
+        # A name that no session has is reported before the prompt is read and a model is looked for.
+        for model in ((), (self.home / "missing.gguf",)):
+            missing = self.run_here("run", *model, "--session", "nobody", check=INPUT).stderr
+            self.assertIn(b"there is no such session", missing)
 
     def test_copies_are_sessions_too(self):
         self.save("kept", "--raw")

@@ -346,13 +346,15 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
   return kExitOk;
 }
 
-// The model of a session, if it names a file that exists; nodes may have the one with that name.
-Status TakeModelOf(RunOptions& options) {
+// Finds the session before a model is loaded. If none is named, takes the session's, if that is a
+// file that exists; nodes may have the one with that name.
+Status FindSessionAndModel(RunOptions& options) {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
-  // A text file has no model, and damage is reported later.
   const auto open = folder.Open(options.session);
-  if (!open.ok()) return Ok();
+  if (!open.ok() && open.error().code() == Code::kNotFound) return open.error();
+  // A text file has no model, and damage is reported later.
+  if (!open.ok() || !options.model.paths.empty()) return Ok();
   const disk::SessionModel& model = open->session.model;
   std::error_code ignored;
   if (!options.cluster.cluster && !std::filesystem::exists(model.path, ignored)) {
@@ -370,7 +372,7 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   // When its reader closes the pipe, the program ends silently, as usual.
   std::signal(SIGPIPE, SIG_DFL);
   if (options.ensemble.is_wanted()) return RunEnsemble(options, console);
-  if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
+  if (!options.session.empty()) TRY(FindSessionAndModel(options));
   if (options.explain && !options.cluster.wants_nodes()) {
     return InvalidArgument(
         "--explain: one machine alone has no plan to explain; give --cluster, --local-nodes, or "
