@@ -6,7 +6,7 @@ import json
 import unittest
 
 from fixture import INPUT, ROOT, USAGE, Case, aster
-from run_test import PROMPT, Conversation
+from run_test import CALL, PROMPT, TOOLS, Conversation
 
 NOVA = ROOT / "models/nova.gguf"
 PULSAR = ROOT / "models/pulsar.gguf"
@@ -52,6 +52,15 @@ class Run(Case):
         self.assertRegex(run.stderr.decode(), r"dropped nova: .* bits/byte \(nova .*, pulsar ")
         self.assertRegex(run.stderr.decode(), r"taken +pulsar: .* bits/byte")
         self.assertIn("2 members", run.stderr.decode())
+
+    def test_calls_are_lines_of_json(self):
+        tools, grammar = self.folder / "tools.json", self.folder / "call.gbnf"
+        tools.write_text(json.dumps(TOOLS))
+        grammar.write_text(CALL)
+        run = aster("run", *ensemble(NOVA, PULSAR), "-p", "What is 1 + 2?", "--tools", tools, "--grammar", grammar,
+                    "--temp", 0)
+        call = json.loads(run.stdout)
+        self.assertEqual((call["name"], call["arguments"]), ("add", {"a": 1, "b": 2}))
 
     def test_they_write_one_answer(self):
         for policy in "spans", "bytes":

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "cli/run/chat_session.h"
+#include "cli/run/reply_printer.h"
 #include "cli/run/run_report.h"
 #include "cli/terminal/seconds.h"
 #include "ensemble/ensemble.h"
@@ -59,16 +59,12 @@ void PrintAnswerParts(const RunOptions& options, const ensemble::Answer& answer,
   }
 }
 
-Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, uint64_t seed,
-                   int64_t answer_ns, Console& console) {
-  const engine::Generated& generated = answer.answered.generated;
-  for (const ensemble::AnswerPiece& piece : std::span(answer.pieces).subspan(answer.sent_pieces))
-    console.Print("{}", piece.text);
-  if (!generated.text.ends_with('\n')) console.Print("\n");
+Status TellAnswer(const RunOptions& options, const ensemble::Answer& answer, uint64_t seed,
+                  int64_t answer_ns, Console& console) {
   TRY(console.Flush());
   PrintAnswerParts(options, answer, console);
   if (options.quiet) return Ok();
-  const engine::RequestCounts& counts = generated.finish.counts;
+  const engine::RequestCounts& counts = answer.answered.generated.finish.counts;
   console.Note(
       fmt::format("{} members: prompts {} tokens, answers {} tokens, {:.2f} s; {} {}; seed {}",
                   answer.parts.size(), counts.prompt, counts.generated, Seconds(answer_ns),
@@ -92,18 +88,22 @@ Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& cl
                                      clock, console);
 }
 
-// When it returns, members have no threads any more.
+// Shows the answer. When it returns, members have no threads any more.
 Result<ensemble::Answer> AnswerBy(const ensemble::OpenMembers& opened, const RunOptions& options,
                                   const ensemble::Question& question, Clock& clock,
                                   Console& console) {
   ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
+  ReplyPrinter printer(console, clock,
+                       {.is_silent = options.json, .shows_parts = options.shows_parts()});
   // Text that is certain is shown at once.
   ensemble::OnPiece on_piece = [&](const ensemble::AnswerPiece& piece) {
-    console.Print("{}", piece.text);
-    static_cast<void>(console.Flush());
+    printer.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});
   };
-  if (options.json) on_piece = nullptr;
-  return ensemble::AnswerOne(ensemble, question, /*is_cancelled=*/nullptr, std::move(on_piece));
+  ensemble::Answer answer =
+      TRY(ensemble::AnswerOne(ensemble, question, /*is_cancelled=*/nullptr, std::move(on_piece)));
+  ensemble::Tell(answer, printer);
+  if (!options.json && !printer.ends_line()) console.Print("\n");
+  return answer;
 }
 
 Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
@@ -120,7 +120,7 @@ Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
   if (options.json) {
     PrintJson(NameOf(opened.members()), answer, seed, loaded_ns - start_ns, console);
   } else {
-    TRY(PrintAnswer(options, answer, seed, clock.NowNs() - loaded_ns, console));
+    TRY(TellAnswer(options, answer, seed, clock.NowNs() - loaded_ns, console));
   }
   TRY(opened.Save());
   return kExitOk;
