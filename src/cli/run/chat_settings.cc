@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/similar.h"
 #include "cli/options/ranges.h"
@@ -16,11 +17,24 @@
 namespace aster::cli {
 namespace {
 
+using Biases = std::vector<engine::TokenBias>;
+
+// A new bias replaces the token's earlier ones, and 0 is none.
+Biases WithBiases(Biases biases, const Biases& added) {
+  for (const engine::TokenBias& bias : added) {
+    std::erase_if(biases, [&](const auto& other) { return other.id == bias.id; });
+    if (bias.bias != 0) biases.push_back(bias);
+  }
+  return biases;
+}
+
 // A command line with these options only.
 class Options {
  public:
   explicit Options(const respond::Settings& settings) : settings_(settings) {
     flags_.options = settings.sampling;
+    for (const engine::TokenBias& bias : std::exchange(flags_.options.biases, {}))
+      flags_.biases.push_back(fmt::format("{}={}", bias.id, bias.bias));
     flags_.seed = settings.sampling.seed;
     if (settings.max_tokens != engine::kNoTokenLimit) tokens_ = settings.max_tokens;
     app_.set_help_flag();
@@ -54,6 +68,8 @@ class Options {
     }
     respond::Settings settings = settings_;
     settings.sampling = TRY(flags_.ForEngine(vocab_size, settings.sampling.seed));
+    Biases& biases = settings.sampling.biases;
+    if (name == kLogitBias) biases = WithBiases(settings_.sampling.biases, biases);
     settings.max_tokens = tokens_.value_or(engine::kNoTokenLimit);
     return settings;
   }

@@ -6,6 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 namespace aster::cli {
 namespace {
 
@@ -26,6 +30,26 @@ TEST(ChatSettings, OneIsChangedAndTheOthersStay) {
   EXPECT_EQ(changed.stops, settings.stops);
   EXPECT_EQ(WithSetting(changed, "tokens", "12", kVocabSize).value().max_tokens, 12u);
   EXPECT_EQ(WithSetting(changed, "seed", "9", kVocabSize).value().sampling.seed, 9u);
+}
+
+TEST(ChatSettings, ABiasIsListedReplacedAndRemoved) {
+  respond::Settings settings;
+  settings.sampling.biases = {{13, -std::numeric_limits<float>::infinity()}, {5, 0.1F}};
+  EXPECT_THAT(DescribeSettings(settings), HasSubstr("logit-bias          [13=-inf,5=0.1]\n"));
+  const auto biases = [&](const char* name, const char* value) {
+    settings = WithSetting(settings, name, value, kVocabSize).value();
+    std::vector<std::pair<int32_t, float>> all;
+    for (const engine::TokenBias& bias : settings.sampling.biases)
+      all.emplace_back(bias.id, bias.bias);
+    return all;
+  };
+  using testing::ElementsAre;
+  using testing::Pair;
+  EXPECT_THAT(biases("logit-bias", "13=2"), ElementsAre(Pair(5, 0.1F), Pair(13, 2)));
+  EXPECT_THAT(biases("temp", "1"), ElementsAre(Pair(5, 0.1F), Pair(13, 2)));
+  EXPECT_THAT(biases("logit-bias", "5=0"), ElementsAre(Pair(13, 2)));
+  EXPECT_THAT(biases("logit-bias", "13=0"), testing::IsEmpty());
+  EXPECT_THAT(DescribeSettings(settings), HasSubstr("logit-bias          none\n"));
 }
 
 TEST(ChatSettings, WhatIsWrongIsNamed) {
