@@ -103,6 +103,7 @@ class Chat(Case):
         self.assertIn("messages  4", chat.ask("/stats"))
         self.assertIn("Removed", chat.ask("/undo"))
         self.assertIn("cannot be saved or loaded", chat.ask("/save talk"))
+        self.assertIn("one vocabulary", chat.ask("/set logit-bias 3=1"))
 
 
 class Other(Case):

@@ -193,6 +193,10 @@ class Session {
     }
     const size_t space = std::min(argument.find_first_of(" \t="), argument.size());
     const std::string name = argument.substr(0, space);
+    if (options_.has_vocabularies && name == kLogitBias) {
+      console_.Complain("error", "logit-bias names tokens of one vocabulary, and here are several");
+      return;
+    }
     const std::string value(
         Trimmed(std::string_view(argument).substr(std::min(space + 1, argument.size()))));
     const Result<respond::Settings> wrong =

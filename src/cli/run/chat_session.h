@@ -23,9 +23,10 @@ struct ChatSessionOptions {
   std::string model;  // one line about it
   std::string tools;  // that it may call, one line each; empty: none
   uint32_t vocab_size = 0;
-  std::string history_path;  // of typed entries; empty: none
-  bool quiet = false;        // prints no rates at the end
-  bool shows_parts = false;  // ReplyPrinter's
+  std::string history_path;       // of typed entries; empty: none
+  bool has_vocabularies = false;  // several, so that no setting may name a token
+  bool quiet = false;             // prints no rates at the end
+  bool shows_parts = false;       // ReplyPrinter's
   std::function<void(const std::string& question)> before_turn = nullptr;
   std::function<void()> tell_more = nullptr;  // called after each answer
   ChatKeeper save;
