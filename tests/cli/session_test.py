@@ -450,6 +450,9 @@ class Sessions(Home):
         for model in ((), (self.home / "missing.gguf",)):
             missing = self.run_here("run", *model, "--session", "nobody", check=INPUT).stderr
             self.assertIn(b"there is no such session", missing)
+        self.save()
+        for option in ("--ids", "--system"):
+            self.session("load", "kept", option, self.prompt, check=USAGE)
 
     def test_copies_are_sessions_too(self):
         self.save("kept", "--raw")

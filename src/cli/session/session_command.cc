@@ -52,8 +52,10 @@ Run DeclareSession(CLI::App& app) {
 
 Run DeclareSessionLoad(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("name", options->session, kNameText)->required()->type_name("NAME");
+  CLI::Option* name =
+      app.add_option("name", options->session, kNameText)->required()->type_name("NAME");
   options->DeclareWithoutSession(app);
+  name->excludes(app.get_option("--ids"))->excludes(app.get_option("--system"));
   app.footer(
       "The default model is the session's own. A prompt (-p, --prompt-file or standard input) is "
       "answered, as with\n"
