@@ -464,3 +464,4 @@ class Sessions(Home):
 
 if __name__ == "__main__":
     unittest.main()
+        self.run_here("run", self.tiny, "--text", "-p", "x", check=USAGE)

@@ -26,12 +26,13 @@ constexpr const char* kPromptGroup = "Prompt";
 
 void RunOptions::Declare(CLI::App& app) {
   DeclareWithoutSession(app);
-  app.add_option("--session", session,
-                 "Session to continue: a name (aster session list), or a file")
-      ->group(kPromptGroup)
+  CLI::Option* name = app.add_option("--session", session,
+                                     "Session to continue: a name (aster session list), or a file");
+  name->group(kPromptGroup)
       ->type_name("NAME")
       ->excludes(app.get_option("--ids"))
       ->excludes(app.get_option("--system"));
+  app.get_option("--text")->needs(name);
   CLI::Option* members = DeclareEnsembleOptions(app, ensemble);
   for (const char* other : {"model", "--ids", "--raw", "--session"})
     members->excludes(app.get_option(other));
