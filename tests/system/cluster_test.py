@@ -219,6 +219,21 @@ class Clusters(ClusterCase):
             start(lap, model, "--kv-cache", lap.folder / "rows")
             self.await_answer(desk, "lap")
 
+    def test_ctrl_c_ends_the_wait_of_a_drain(self):
+        desk, lap = self.two()
+        run = desk.start("run", self.tiny, "--cluster", "--split", "lap=0:out", *PROMPT, "-n", 4000, "--ignore-eos")
+        self.addCleanup(run.communicate)
+        self.addCleanup(run.kill)
+        self.assertTrue(run.stdout.read(1))
+        run.send_signal(signal.SIGSTOP)  # it stays on lap
+        drain = desk.start("cluster", "drain", "lap")
+        self.addCleanup(drain.kill)
+        wait_for(lambda: self.await_answer(desk, "lap")["drained"], "the drain")
+        drain.send_signal(signal.SIGINT)
+        said = drain.communicate(timeout=DEADLINE_S)[1].decode()
+        self.assertIn("gets no new work, but a front end", said)
+        self.assertEqual(drain.returncode, 130)
+
     def test_a_session_moves(self):
         desk, lap = self.two()
         asked = ("-p", "and then", "--raw", "--temp", 0, "-n", 20, "--ignore-eos", "-q")

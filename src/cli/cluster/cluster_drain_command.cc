@@ -123,7 +123,7 @@ Result<ExitStatus> Drain(const DrainFlags& flags, Console& console) {
                   Describe(member),
                   leaving == 1 ? "a front end" : fmt::format("{} front ends", leaving),
                   leaving == 1 ? "has" : "have"));
-  return kExitNo;
+  return InterruptGuard::Interrupted() ? kExitInterrupted : kExitNo;
 }
 
 }  // namespace
