@@ -184,6 +184,14 @@ class Sessions(Home):
     def save(self, name="kept", *options):
         return self.session("save", name, self.tiny, "--prompt-file", self.prompt, *options)
 
+    def save_talk(self, messages):
+        """A conversation with these messages, as the session `talk`."""
+        talk = self.home / "talk.json"
+        words = json.loads(self.run_here("inspect", self.tiny, "--json").stdout)["shape"]["vocab_size"]
+        talk.write_text(json.dumps({"aster_conversation": 1, "vocab_size": words, "system": "", "messages": messages,
+                                    "text": "", "tokens": [1, 2, 3, 4, 5, 6, 7]}))
+        self.session("save", "talk", self.tiny, "--conversation", talk)
+
     def test_a_text_is_computed_once(self):
         self.save("kept", "--raw")
         expected = self.answer(self.tiny, "-p", TEXT + " and then", "--raw")
@@ -263,6 +271,14 @@ class Sessions(Home):
         self.assertEqual(json.loads(self.session("show", "kept", "--json"))["system"], TEXT)
         self.session("show", "nobody", check=INPUT)
 
+    def test_a_turn_with_calls_is_one(self):
+        self.save_talk([{"role": role, "content": "x"} for role in ("user", "assistant", "tool", "tool", "assistant",
+                                                                    "user", "assistant")])
+        self.assertEqual(self.list_json()[0]["turns"], 2)
+        self.assertRegex(self.session("list"), r"talk .* 7 +2 ")
+        self.assertRegex(self.session("show", "talk"), r"turns +2\n")
+        self.assertEqual(json.loads(self.session("show", "talk", "--json"))["turns"], 2)
+
     def test_a_file_goes_elsewhere(self):
         self.save("kept", "--raw")
         carried = self.home / "carried.session"
@@ -328,12 +344,8 @@ class Sessions(Home):
                 self.assertIn(b"computed again" if kind == 5 else b"all messages are there", run.stderr)
 
     def test_turns_before_the_damage_stay_and_later_ones_are_reported(self):
-        talk = self.home / "talk.json"
-        turns = [{"role": role, "content": f"{role} says {i}"} for i in range(3) for role in ("user", "assistant")]
-        words = json.loads(self.run_here("inspect", self.tiny, "--json").stdout)["shape"]["vocab_size"]
-        talk.write_text(json.dumps({"aster_conversation": 1, "vocab_size": words, "system": "", "messages": turns,
-                                    "text": "", "tokens": [1, 2, 3, 4, 5, 6, 7]}))
-        self.session("save", "talk", self.tiny, "--conversation", talk)
+        self.save_talk([{"role": role, "content": f"{role} says {i}"} for i in range(3)
+                        for role in ("user", "assistant")])
         path = self.home / "data/asterism/sessions/talk.session"
         whole = path.read_bytes()
         records = self.record_offsets(path)

@@ -63,6 +63,10 @@ Result<disk::SessionFolder> UserSessions(Clock& clock) {
   return disk::SessionFolder(TRY(disk::SessionFolder::DefaultFolder()), clock);
 }
 
+size_t CountTurns(std::span<const disk::SessionMessage> messages) {
+  return static_cast<size_t>(std::ranges::count(messages, "user", &disk::SessionMessage::role));
+}
+
 respond::Transcript TranscriptOf(const disk::Session& session) {
   respond::Transcript transcript{.vocab_size = session.model.vocab_size,
                                  .system = session.system,
@@ -164,7 +168,8 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
   const disk::OpenSession open = TRY(folder_.Open(name_or_path));
   TRY(CheckModel(open, text_alone));
   respond::Transcript transcript = TranscriptOf(open.session);
-  const auto turns = std::ranges::count(transcript.messages, "user", &chat::Message::role);
+  const size_t turns =
+      CountTurns(std::span(open.session.messages).first(transcript.messages.size()));
   const std::string count = fmt::format("{} turn{}", turns, turns == 1 ? "" : "s");
   LoadedSession loaded{.said = fmt::format("Loaded: {}", count), .damage = ""};
   if (!open.has_tokens) {

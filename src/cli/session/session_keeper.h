@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -67,6 +68,9 @@ class SessionKeeper {
   disk::SessionFolder folder_;
   Clock& clock_;
 };
+
+// A turn is a question with all that follows it: an answer, or calls, their results and an answer.
+size_t CountTurns(std::span<const disk::SessionMessage> messages);
 
 // The conversation of a session: complete turns.
 respond::Transcript TranscriptOf(const disk::Session& session);

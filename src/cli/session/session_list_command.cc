@@ -46,7 +46,7 @@ void PrintTable(const std::vector<ExaminedSession>& sessions, const Clock& clock
     const disk::Session& session = listed.session;
     table.AddRow({Harmless(listed.name), Harmless(session.model.name),
                   std::to_string(session.tokens.size()),
-                  std::to_string(session.messages.size() / 2), FormatBytes(listed.own_bytes),
+                  std::to_string(CountTurns(session.messages)), FormatBytes(listed.own_bytes),
                   FormatBytes(listed.shared_bytes),
                   Age(session.saved_ns, clock) + (listed.damage ? ", damaged" : "")});
   }
@@ -116,7 +116,7 @@ Result<ExitStatus> Show(const std::string& name, bool json, Console& console) {
   console.Print("rows      {}\n", Harmless(session.model.layout_description));
   console.Print("tokens    {}, {} of them with KV rows of {} layers\n", session.tokens.size(),
                 held.positions, held.layers);
-  console.Print("turns     {}\n", session.messages.size() / 2);
+  console.Print("turns     {}\n", CountTurns(session.messages));
   console.Print("bytes     {} of its own, {} shared with other sessions\n",
                 FormatBytes(listed.own_bytes), FormatBytes(listed.shared_bytes));
   console.Print("saved     {}\n", Age(session.saved_ns, clock));

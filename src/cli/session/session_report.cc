@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "cli/session/session_keeper.h"
 
 namespace aster::cli {
 
@@ -72,7 +73,7 @@ ordered_json SessionJson(const ExaminedSession& examined) {
                        {"layout", session.model.layout_description},
                        {"tokens", session.tokens.size()},
                        {"kv_tokens", held.positions},
-                       {"turns", session.messages.size() / 2},
+                       {"turns", CountTurns(session.messages)},
                        {"pages", session.pages.size()},
                        {"own_bytes", listed.own_bytes},
                        {"shared_bytes", listed.shared_bytes},
