@@ -89,6 +89,9 @@ Result<OpenMembers> OpenMembers::Open(const MemberOptions& members,
     if (!members.weights.empty()) checked[i].weight = members.weights[i];
   }
   TRY(CheckMembers(checked));
+  if (!options.cluster->trace_path.empty() &&
+      std::ranges::count_if(clusters, &open::ClusterOptions::wants_nodes) > 1)
+    return InvalidArgument("--trace needs a single model on nodes: trace one member alone");
   OpenMembers all;
   for (size_t i = 0; i < paths.size(); ++i) {
     open::OpenOptions own = options;

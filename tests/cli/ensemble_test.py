@@ -87,6 +87,8 @@ class Run(Case):
         self.assertIn("3 weights for 2 members", refused(INPUT, *ensemble(NOVA, PULSAR), "--weights", "1,2,3"))
         self.assertIn("every weight is 0", refused(INPUT, *ensemble(NOVA, PULSAR), "--weights", "0,0"))
         self.assertIn("one vocabulary", refused(INPUT, *ensemble(NOVA, PULSAR), "--logit-bias", "3=1"))
+        self.assertIn("--trace needs a single model",
+                      refused(INPUT, *ensemble(NOVA, PULSAR), "--local-nodes", 2, "--trace", self.folder / "trace"))
         self.assertIn("--ensemble", refused(USAGE, NOVA, *ensemble(NOVA, PULSAR)))
         self.assertIn("--ensemble", refused(INPUT, "--explain"))
 
