@@ -107,6 +107,20 @@ class Chat(Case):
         self.assertIn("cannot be saved or loaded", chat.ask("/save talk"))
         self.assertIn("one vocabulary", chat.ask("/set logit-bias 3=1"))
 
+    def test_ctrl_c_takes_the_question_back(self):
+        chat = Conversation("--ensemble", self.folder, f"{NOVA},{PULSAR}", "--temp", 0, "--threads", 1, "--policy",
+                            "spans", "--ignore-eos")
+        self.addCleanup(chat.stop)
+        chat.until(b"\x1b[?2004h" + PROMPT)
+        chat.type("tell me everything\n")
+        while len(chat.unread) < 200:
+            chat.read()
+        chat.type("\x03")
+        said = chat.until(b"\x1b[?2004h" + PROMPT)
+        self.assertIn("(stopped, and taken back)", said)
+        self.assertNotIn("error", said)
+        self.assertIn("messages  0", chat.ask("/stats"))
+
 
 class Other(Case):
     def test_verify(self):

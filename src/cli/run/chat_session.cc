@@ -243,6 +243,11 @@ class Session {
         answer(printer, [&] { return InterruptGuard::Interrupted() || printer.has_failed(); });
     printer.Finish();
     if (printer.has_written() && !printer.ends_line()) console_.Print("\n");
+    if (!answered.ok() && answered.error().code() == Code::kCancelled) {
+      // An ensemble has no answer before its end.
+      console_.Print("{}\n", console_.Styled(Style::kDim, "(stopped, and taken back)"));
+      return;
+    }
     if (!answered.ok()) {
       console_.Complain("error", answered.error().message());
       return;
