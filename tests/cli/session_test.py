@@ -212,14 +212,6 @@ class Sessions(Home):
                                          "--json").stdout)
         self.assertEqual(again["ids"], expected["ids"])
 
-    def test_other_threads_instruction_sets_and_nodes_go_on_alike(self):
-        self.run_here("session", "save", "kept", self.tiny, "--prompt-file", self.prompt, "--raw", "--threads", 1,
-                      environment={"ASTER_ISA": "avx2"})
-        ids = self.answer(self.tiny, "-p", TEXT + " and then", "--raw")["ids"]
-        for options in ((), ("--threads", 2)):
-            report = self.answer("--session", "kept", "--raw", "-p", " and then", *options)
-            self.assertEqual(report["ids"], ids)
-            self.assertGreater(report["tokens"]["cached"], 200)
     def test_a_text_is_never_left_out_by_a_chat_template(self):
         self.session("save", "kept", NOVA, "--prompt-file", self.prompt, "--raw")
         for command in (("run", "--session"), ("session", "load")):
@@ -231,6 +223,14 @@ class Sessions(Home):
         self.session("save", "kept", NOVA, "--prompt-file", self.prompt)
         self.assertGreater(self.answer("--session", "kept", "-p", "what now")["tokens"]["cached"], 200)
 
+    def test_other_threads_instruction_sets_and_nodes_go_on_alike(self):
+        self.run_here("session", "save", "kept", self.tiny, "--prompt-file", self.prompt, "--raw", "--threads", 1,
+                      environment={"ASTER_ISA": "avx2"})
+        ids = self.answer(self.tiny, "-p", TEXT + " and then", "--raw")["ids"]
+        for options in ((), ("--threads", 2)):
+            report = self.answer("--session", "kept", "--raw", "-p", " and then", *options)
+            self.assertEqual(report["ids"], ids)
+            self.assertGreater(report["tokens"]["cached"], 200)
         self.assertEqual(self.answer("--session", "kept", "--raw", "-p", " and then", "--local-nodes", 2)["ids"], ids)
 
     def test_a_group_saves_and_loads_rows(self):
@@ -418,10 +418,31 @@ class Sessions(Home):
             self.assertIn(name, run.stderr)
         self.assertEqual(self.list_json(), [])
 
-    def test_another_model_is_refused_by_name_and_can_have_the_text(self):
+    def other_model(self):
         other = self.folder / "other.gguf"
         if not other.exists():
             aster("synth", other, "--type", "Q8_0", "--seed", 7)
+        return other
+
+    def test_another_model_renders_the_messages_again(self):
+        other = self.other_model()
+        talk = self.home / "talk.json"
+        chat = Conversation(self.tiny, self.home, "-n", 6, "--temp", 0)
+        self.addCleanup(chat.stop)
+        chat.until(b"\x1b[?2004h" + PROMPT)
+        chat.ask("hello")
+        chat.ask(f"/save {talk}")
+        saved = json.loads(talk.read_text())
+        self.assertTrue(saved["text"])
+        prompts = []
+        for tokens in (saved["tokens"], saved["tokens"][:4]):
+            talk.write_text(json.dumps({**saved, "tokens": tokens}))
+            self.session("save", "talk", self.tiny, "--conversation", talk)
+            prompts.append(self.answer(other, "--session", "talk", "--text", "-p", "what now")["tokens"]["prompt"])
+        self.assertEqual(prompts[0], prompts[1])
+
+    def test_another_model_is_refused_by_name_and_can_have_the_text(self):
+        other = self.other_model()
         self.save("kept", "--raw")
         refused = self.run_here("run", other, "--session", "kept", "-p", " x", check=INPUT).stderr.decode()
         self.assertRegex(refused, r"a session of .*\([0-9a-f]{8}\), and this is .*\([0-9a-f]{8}\)")
@@ -462,6 +483,7 @@ class Sessions(Home):
         for model in ((), (self.home / "missing.gguf",)):
             missing = self.run_here("run", *model, "--session", "nobody", check=INPUT).stderr
             self.assertIn(b"there is no such session", missing)
+        self.run_here("run", self.tiny, "--text", "-p", "x", check=USAGE)
         self.save()
         for option in ("--ids", "--system"):
             self.session("load", "kept", option, self.prompt, check=USAGE)
@@ -476,4 +498,3 @@ class Sessions(Home):
 
 if __name__ == "__main__":
     unittest.main()
-        self.run_here("run", self.tiny, "--text", "-p", "x", check=USAGE)

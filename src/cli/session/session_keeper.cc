@@ -185,12 +185,18 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
     loaded.said += ".";
     return loaded;
   }
-  loaded.said += fmt::format(", {} tokens", transcript.tokens.size());
-  chat.Restore(std::move(transcript));
-  const disk::SessionModel& other = open.session.model;
-  if (other.fingerprint == model_.fingerprint) {
-    LoadRows(open, chat, loaded);
   TRY(CheckTemplate(chat, transcript, path));
+  loaded.said += fmt::format(", {} tokens", transcript.tokens.size());
+  const disk::SessionModel& other = open.session.model;
+  const bool is_own = other.fingerprint == model_.fingerprint;
+  // As many tokens need not be the same ones: the chat template renders the messages again.
+  if (!is_own && chat.has_template()) {
+    transcript.marked.clear();
+    transcript.tokens.clear();
+  }
+  chat.Restore(std::move(transcript));
+  if (is_own) {
+    LoadRows(open, chat, loaded);
   } else {
     loaded.said +=
         fmt::format("; of {}, so {} computes them again", ShortName(other), ShortName(model_));
