@@ -25,10 +25,9 @@ constexpr uint64_t kHashedAtOnce = 4 << 20;
 
 // The kind of a reply, by its head.
 enum class Reply : uint8_t {
-  kContent,   // bytes of the file
-  kRefusal,   // not now
-  kNoMore,    // all bytes are here already
-  kMismatch,  // the bytes here are of another version: begin again
+  kContent,  // bytes of the file
+  kRefusal,  // not now
+  kNoMore,   // all bytes are here already
 };
 
 class FileDownload {
@@ -40,7 +39,8 @@ class FileDownload {
         path_(path),
         clock_(clock),
         options_(options),
-        part_(std::move(part)) {}
+        part_(std::move(part)),
+        total_(file.size_bytes) {}
 
   Status Run() {
     Status done = Bring();
@@ -80,7 +80,7 @@ class FileDownload {
   Status FindBegin() {
     std::error_code error;
     const uint64_t size = std::filesystem::file_size(PartPath(), error);
-    if (error || size == 0) return Ok();
+    if (error || size == 0) return Restart();
     auto tag = ReadFile(TagPath(), kMaxTagBytes);
     const bool is_known = !file_.sha256.empty() || (tag.ok() && !tag->empty());
     const bool fits = !file_.size_bytes || size <= *file_.size_bytes;
@@ -90,11 +90,29 @@ class FileDownload {
     return Ok();
   }
 
+  // Discards the bytes, and the tag, which must not vouch for others.
   Status Restart() {
     TRY(part_.CutAt(0));
+    std::error_code error;
+    std::filesystem::remove(TagPath(), error);
+    if (error) return SystemError(error.value(), TagPath());
     done_ = 0;
+    total_ = file_.size_bytes;
     tag_.clear();
     return Ok();
+  }
+
+  // Discards the bytes of another version than the server's. Bounded: each reply of a server may
+  // have another tag.
+  Status BeginAgain() {
+    if (++versions_ > options_.max_tries) {
+      return Error(Code::kAborted,
+                   Named(fmt::format("given up after {} versions: what the server sends is never "
+                                     "of the same version as the bytes that are here",
+                                     options_.max_tries)));
+    }
+    TRY(Restart());
+    return Error(Code::kUnavailable, "the server has another version than the bytes that are here");
   }
 
   // Fetches the missing bytes. Unavailable if another try is worthwhile.
@@ -109,9 +127,6 @@ class FileDownload {
     switch (reply_) {
       case Reply::kNoMore:
         return Ok();
-      case Reply::kMismatch:
-        return Error(Code::kUnavailable,
-                     "the server has another version than the bytes that are here");
       case Reply::kRefusal:
         return Error(Code::kUnavailable,
                      fmt::format("the server answers with status {}", head.status));
@@ -126,15 +141,16 @@ class FileDownload {
   Status TakeHead(const HttpHead& head) {
     switch (head.status) {
       case 200:
-        if (done_ > 0) TRY(Restart());
+        TRY(Restart());
         return TakeVersion(head, head.length);
       case 206:
         if (head.range_begin != done_)
           return DataLoss(Named("the server sends another range than it was asked for"));
         return TakeVersion(head, head.total);
       case 416:
-        reply_ = done_ > 0 && head.total == done_ ? Reply::kNoMore : Reply::kMismatch;
-        return reply_ == Reply::kMismatch ? Restart() : Ok();
+        if (done_ == 0 || head.total != done_) return BeginAgain();
+        reply_ = Reply::kNoMore;
+        return Ok();
       case 408:
       case 429:
       case 500:
@@ -156,13 +172,24 @@ class FileDownload {
           fmt::format("the server has {} bytes, its list says {}; the file has changed: try again",
                       *total, *file_.size_bytes)));
     }
-    total_ = file_.size_bytes ? file_.size_bytes : total;
+    const bool is_rest = head.status == 206 && done_ > 0;
+    if (is_rest && !IsSameVersion(head)) return BeginAgain();
+    if (total) total_ = total;
     if (total_) TRY(CheckRoom(*total_ - std::min(*total_, done_)));
-    if (head.tag != tag_) {
+    // A tag is kept only with the first bytes: with later ones, all may be of another version.
+    if (!is_rest && !head.tag.empty()) {
       tag_ = head.tag;
       TRY(WriteFileAtomically(TagPath(), AsBytes(tag_)));
     }
     return Ok();
+  }
+
+  // Whether a 206 continues the bytes that are here: servers and proxies may ignore If-Range.
+  bool IsSameVersion(const HttpHead& head) const {
+    if (total_ && head.total && *head.total != *total_) return false;
+    if (!tag_.empty() && !head.tag.empty()) return head.tag == tag_;
+    // Without tags the same size has to do, unless the digest is checked in the end.
+    return !file_.sha256.empty() || (total_ && head.total);
   }
 
   Status CheckRoom(uint64_t bytes) const {
@@ -266,7 +293,8 @@ class FileDownload {
   AppendFile part_;
   std::string tag_;  // of the version of the bytes
   uint64_t done_ = 0;
-  std::optional<uint64_t> total_;
+  std::optional<uint64_t> total_;  // of that version
+  uint32_t versions_ = 0;          // that were discarded
   std::optional<uint32_t> retry_after_s_;
   Reply reply_ = Reply::kContent;
 };

@@ -94,6 +94,59 @@ TEST_F(DownloadTest, BeginsAgainWhereTheFileHasChanged) {
   EXPECT_EQ(Got(), "another file");
 }
 
+TEST_F(DownloadTest, BeginsAgainWhereTheServerSendsTheRestOfAnotherVersion) {
+  options_.max_tries = 1;
+  http_.faults = {{.breaks_after = 100}, {.status = 503}};
+  ASSERT_FALSE(Run().ok());
+  options_.max_tries = 6;
+  http_.faults.clear();
+  std::string other(content_.size(), '-');
+  http_.files[kUrl] = {.content = other, .tag = "\"2\"", .ignores_if_range = true};
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Got(), other);
+  EXPECT_EQ(http_.requests.back().begin, 0U);
+}
+
+TEST_F(DownloadTest, BeginsAgainWhereTheSizeHasChangedWithoutTags) {
+  http_.files[kUrl].tag = "";
+  http_.faults = {{.breaks_after = 100}};
+  options_.on_note = [&](const std::string&) {
+    http_.files[kUrl].content = "another file " + content_;
+  };
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Got(), "another file " + content_);
+}
+
+TEST_F(DownloadTest, GoesOnWithoutTagsWhileTheSizeIsTheSame) {
+  http_.files[kUrl].tag = "";
+  for (int i = 0; i < 10; ++i) http_.faults.push_back({.breaks_after = 20});
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Got(), content_);
+  EXPECT_EQ(http_.requests.back().begin, 200U);
+}
+
+TEST_F(DownloadTest, EndsWhereEveryReplyIsOfAnotherVersion) {
+  http_.files[kUrl].ignores_if_range = true;
+  options_.on_note = [&](const std::string&) { http_.files[kUrl].tag += "+"; };
+  for (int i = 0; i < 100; ++i) http_.faults.push_back({.breaks_after = 20});
+  EXPECT_EQ(Run().error().code(), Code::kAborted);
+  EXPECT_LT(http_.requests.size(), 20U);
+}
+
+// A tag whose bytes are gone must not vouch for those of a version without a tag.
+TEST_F(DownloadTest, ForgetsTheTagOfDiscardedBytes) {
+  ASSERT_TRUE(WriteFileAtomically(path_ + ".part.tag", AsBytes("\"1\"")).ok());
+  http_.files[kUrl].tag = "";
+  options_.max_tries = 1;
+  http_.faults = {{.breaks_after = 100}, {.status = 503}};
+  ASSERT_FALSE(Run().ok());
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".part.tag"));
+  http_.faults.clear();
+  http_.files[kUrl] = {.content = "another file", .tag = "", .ignores_if_range = true};
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Got(), "another file");
+}
+
 TEST_F(DownloadTest, BeginsAgainWhereTheServerHasNoRanges) {
   http_.files[kUrl].has_ranges = false;
   http_.faults = {{.breaks_after = 100}};

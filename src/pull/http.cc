@@ -63,8 +63,10 @@ void ReadHeader(std::string_view line, HttpHead& head) {
   const std::string_view value = Trim(line.substr(colon + 1));
   if (name == "content-length") head.length = ParseNumber<uint64_t>(value);
   if (name == "content-range") ReadContentRange(value, head);
-  // If-Range needs strong tags: a weak tag does not guarantee equal bytes.
+  // If-Range needs strong tags: a weak tag does not guarantee equal bytes. Without one it takes the
+  // date of the last change.
   if (name == "etag" && !value.starts_with("W/")) head.tag = value;
+  if (name == "last-modified" && head.tag.empty()) head.tag = value;
   if (name == "retry-after") head.retry_after_s = ParseNumber<uint32_t>(value);
   if (name == "link") head.next_url = NextOfLink(value);
 }

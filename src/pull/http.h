@@ -30,7 +30,7 @@ struct HttpHead {
   std::optional<uint64_t> length;       // of the body
   std::optional<uint64_t> range_begin;  // of a 206
   std::optional<uint64_t> total;        // of the whole file, if a 206 or 416 has it
-  std::string tag;                      // ETag, with its quotes; empty: none, or a weak one
+  std::string tag;  // for If-Range: a strong ETag, with its quotes, else Last-Modified, else empty
   std::optional<uint32_t> retry_after_s;
   std::string next_url;  // for a list in pages: the next one
 };

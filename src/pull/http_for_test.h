@@ -24,6 +24,7 @@ class FakeHttp final : public HttpClient {
     std::string content;
     std::string tag = "\"1\"";
     bool has_ranges = true;
+    bool ignores_if_range = false;
     std::string next_url = "";
   };
   // The faults of one request.
@@ -72,7 +73,8 @@ class FakeHttp final : public HttpClient {
     const File& file = found->second;
     head.tag = file.tag;
     head.next_url = file.next_url;
-    const bool same = request.if_range.empty() || request.if_range == file.tag;
+    const bool same =
+        file.ignores_if_range || request.if_range.empty() || request.if_range == file.tag;
     if (request.begin > 0 && file.has_ranges && same) return Rest(request, file, fault, head);
     head.status = 200;
     head.length = fault.announces.value_or(file.content.size());

@@ -10,13 +10,14 @@ import threading
 
 
 class Hub(http.server.ThreadingHTTPServer):
-    """Serves `files` by path; `plan` has the faults of the next requests of a path."""
+    """Serves `files` by path; `plan` has the faults of the next requests of a path. A path in `dates` has that
+    Last-Modified and a weak ETag. If-Range is ignored."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.plan, self.seen = {}, {}, []
+        self.files, self.dates, self.plan, self.seen = {}, {}, {}, []
         self.address = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -50,10 +51,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(fault["status"], b"a page for people", fault.get("headers", {}))
         if path not in self.server.files:
             return self.reply(404, b"nothing here")
-        self.send(self.server.files[path], fault)
-
-    def send(self, content, fault):
+        content = self.server.files[path]
         headers = {"ETag": f'"{hashlib.md5(content).hexdigest()}"', "Accept-Ranges": "bytes"}
+        if path in self.server.dates:
+            headers |= {"ETag": 'W/"1"', "Last-Modified": self.server.dates[path]}
+        self.send(content, headers, fault)
+
+    def send(self, content, headers, fault):
         begin, status = 0, 200
         if "Range" in self.headers and not fault.get("no_ranges"):
             begin, status = int(self.headers["Range"][6:-1]), 206

@@ -94,6 +94,23 @@ class PullTest(Case):
         self.assertEqual(self.hub.seen[-1][1]["Range"], "bytes=7000-")
         self.assertEqual((self.folder / "m.gguf").read_bytes(), self.content)
 
+    def test_a_file_without_a_strong_tag_goes_on_while_its_date_is_the_same(self):
+        url, date = f"{self.hub.address}/m.gguf", "Mon, 02 Nov 2026 10:00:00 GMT"
+        interrupted = [{"breaks_after": 7000}] + [{"status": 503, "headers": {"Retry-After": "0"}}] * 6
+        for now, begin in ((date, "bytes=7000-"), ("Tue, 03 Nov 2026 10:00:00 GMT", None)):
+            self.put("/m.gguf", self.content if begin else b"?" * len(self.content))
+            self.hub.dates["/m.gguf"] = date
+            self.hub.plan = {"/m.gguf": list(interrupted)}
+            self.run_aster("pull", url, check=SYSTEM)
+            self.put("/m.gguf")
+            self.hub.dates["/m.gguf"] = now
+            self.run_aster("pull", url)
+            self.assertEqual(self.hub.seen[-1][1].get("Range"), begin)
+            self.assertEqual((self.folder / "m.gguf").read_bytes(), self.content)
+            self.run_aster("rm", "m")
+        resumed = [headers for _, headers in self.hub.seen if "If-Range" in headers]
+        self.assertEqual({headers["If-Range"] for headers in resumed}, {date})
+
     def files(self):
         return sorted(path.name for path in self.folder.iterdir()) if self.folder.exists() else []
 
