@@ -9,11 +9,31 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 namespace aster {
 
+namespace {
+
+// Its name changes hands while it is opened far less often.
+constexpr int kMaxOpens = 100;
+
+bool IsSameFile(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+}  // namespace
+
 Result<AppendFile> AppendFile::Open(const std::string& path) {
+  for (int i = 0; i < kMaxOpens; ++i) {
+    std::optional<AppendFile> file = TRY(TryOpen(path));
+    if (file) return *std::move(file);
+  }
+  return Error(Code::kUnavailable, path + ": other processes rename or remove it all the time");
+}
+
+Result<std::optional<AppendFile>> AppendFile::TryOpen(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for its other end.
   const int descriptor =
       open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
@@ -28,8 +48,13 @@ Result<AppendFile> AppendFile::Open(const std::string& path) {
         Code::kUnavailable,
         path + ": another process is writing it; wait for it to end, or give another name");
   }
+  // Before it was locked, its last holder may have given it another name, or removed it.
+  struct stat named = {};
+  if (fstat(descriptor, &status) != 0) return SystemError(errno, path);
+  if (stat(path.c_str(), &named) != 0 && errno != ENOENT) return SystemError(errno, path);
+  if (!IsSameFile(status, named)) return std::optional<AppendFile>();
   file.size_bytes_ = static_cast<uint64_t>(status.st_size);
-  return file;
+  return std::optional(std::move(file));
 }
 
 AppendFile::AppendFile(AppendFile&& other) noexcept

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class AppendFile {
   Status Sync();
 
  private:
+  // Null if the path no longer names the file that was opened.
+  static Result<std::optional<AppendFile>> TryOpen(const std::string& path);
   AppendFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   std::string path_;

@@ -8,6 +8,10 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
 
 #include "base/files.h"
 
@@ -42,6 +46,27 @@ TEST_F(AppendFileTest, BelongsToOneAtATime) {
     EXPECT_EQ(AppendFile::Open(path_).error().code(), Code::kUnavailable);
   }
   EXPECT_TRUE(AppendFile::Open(path_).ok());
+}
+
+TEST_F(AppendFileTest, IsNotTheOneThatItsHolderHasRenamed) {
+  constexpr int kFiles = 500;
+  const auto run = [&](int begin) {
+    for (int i = begin; i < begin + kFiles;) {
+      Result<AppendFile> file = AppendFile::Open(path_);
+      if (!file.ok()) continue;  // the other thread holds it
+      ASSERT_TRUE(file->Append("whole").ok());
+      std::error_code error;
+      std::filesystem::rename(path_, folder_.File(std::to_string(i++)), error);
+      ASSERT_FALSE(error);
+    }
+  };
+  std::thread other(run, kFiles);
+  run(0);
+  other.join();
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    if (file.path() == path_) continue;
+    EXPECT_EQ(ReadFile(file.path().string(), 100).value(), "whole");
+  }
 }
 
 TEST_F(AppendFileTest, OnlyPlainFiles) {
