@@ -212,6 +212,42 @@ TEST_F(CertifiedTest, FrontEndsAndTheirNodeAreThreeToOthers) {
   for (const PeerStatus& peer : ann_->Peers()) EXPECT_EQ(peer.machine, NodeOf("bob"));
 }
 
+TEST_F(CertifiedTest, FrontEndsThatLeaveAreForgotten) {
+  auto front = StartInstance("bob", 1);
+  front->Introduce(ann_->self(), ann_->addresses());
+  EXPECT_EQ(Next(*ann_).kind, Event::Kind::kUp);
+  EXPECT_EQ(ann_->Peers().size(), 1U);
+  front.reset();
+  EXPECT_EQ(Next(*ann_).kind, Event::Kind::kDown);
+  EXPECT_TRUE(ann_->Peers().empty());
+  // One with an address is kept: it may come back.
+  const auto carol = cluster_.Start("carol");
+  ann_->Introduce(carol->self(), carol->addresses());
+  EXPECT_EQ(Next(*ann_).kind, Event::Kind::kUp);
+  ann_->Disconnect(carol->self(), Error(Code::kAborted, "enough"));
+  EXPECT_EQ(Next(*ann_).kind, Event::Kind::kDown);
+  EXPECT_EQ(ann_->Peers().size(), 1U);
+}
+
+TEST_F(CertifiedTest, FrontEndsOfOneMachineLeaveRoomForOthers) {
+  ann_ = cluster_.Start("ann", [](TcpOptions& options) {
+    options.max_connections = 3;
+    options.max_of_machine = 2;
+  });
+  const auto first = StartInstance("bob", 1);
+  const auto second = StartInstance("bob", 2);
+  for (const auto& network : {&first, &second}) {
+    (*network)->Introduce(ann_->self(), ann_->addresses());
+    EXPECT_EQ(Next(*ann_).kind, Event::Kind::kUp);
+  }
+  const auto third = StartInstance("bob", 3);
+  third->Introduce(ann_->self(), ann_->addresses());
+  EXPECT_THAT(Next(*third).why.error().message(), HasSubstr("2 programs of this machine"));
+  const auto carol = cluster_.Start("carol");
+  carol->Introduce(ann_->self(), ann_->addresses());
+  EXPECT_EQ(Next(*ann_).from, carol->self());
+}
+
 TEST_F(CertifiedTest, AFrontEndTalksToTheNodeOfItsOwnMachine) {
   const auto front = StartInstance("ann", 1, /*listens=*/true);
   front->Introduce(ann_->self(), ann_->addresses());

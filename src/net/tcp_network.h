@@ -52,6 +52,7 @@ struct TcpOptions {
   int64_t silence_ns = 2 * kNsPerSecond;
   size_t max_unauthenticated = 32;  // connections without a Hello; the oldest is closed
   size_t max_connections = 256;     // with nodes
+  size_t max_of_machine = 64;       // of those, with the node and the front ends of one machine
   // Called for every connection, by the network's thread, with the proven node (also for its
   // instances): an error refuses it, for example if the node was revoked.
   std::function<Status(const wire::NodeId&)> admit;
@@ -154,6 +155,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   std::vector<Connection*> AllConnections();
   int64_t NextDeadline();
   void AcceptAll(const Socket& listener);
+  void PauseAccepting(const Error& why);
   void TakeRequests() EXCLUDES(mu_);
   void StepAll(const std::map<int, short>& ready);
   void StepOutgoing(const wire::NodeId& node, Outgoing& outgoing,
@@ -198,6 +200,8 @@ class TcpNetwork final : public Network, private Connection::Owner {
   std::list<std::unique_ptr<Connection>> unauthenticated_;  // the oldest first
   std::list<std::unique_ptr<Connection>> closing_;
   std::map<wire::NodeId, Backoff> backoffs_;
+  int64_t accept_ns_ = 0;  // earliest next accept
+  bool is_short_ = false;  // the last accept failed
   bool is_greeting_ = false;
   std::vector<Early> early_;
   int64_t noted_ns_ = 0;

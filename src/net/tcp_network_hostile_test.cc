@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
+#include "base/mutex.h"
 #include "base/random.h"
 #include "net/cluster_for_test.h"
 #include "net/handshake.h"
@@ -137,6 +141,43 @@ TEST_F(HostileTest, GiantLengthsCostNothing) {
   HostilePeer eve = Eve();
   eve.SendBytes(announce(0, 60 << 20));
   ExpectStillGood();
+}
+
+TEST_F(HostileTest, WithoutDescriptorsItWarnsOnceAndTakesConnectionsLater) {
+  HostilePeer eve = Eve();
+  Mutex mu;
+  CondVar warned;
+  int warnings = 0;
+  log::SetSink([&](std::string_view line) {
+    if (line.find("cannot take a connection") == line.npos) return;
+    const MutexLock lock(mu);
+    ++warnings;
+    warned.NotifyAll();
+  });
+  // Its descriptor is the last one.
+  const Endpoint endpoint = Resolve(ParseHostPort(address()).value())->front();
+  Socket late(socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(late.descriptor()) + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(connect(late.descriptor(), reinterpret_cast<const sockaddr*>(&endpoint.address),
+                    endpoint.size),
+            0);
+  {
+    const MutexLock lock(mu);
+    while (warnings == 0) warned.Wait(mu);
+  }
+  // Many rounds of the loop, with a connection that waits.
+  for (uint64_t i = 0; i < 500; ++i) {
+    eve.Send(wire::CloseRoute{i});
+    EXPECT_EQ(RouteOf(Next(*ann_)), i);
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ExpectStillGood();
+  log::SetSink({});
+  EXPECT_EQ(warnings, 1);
 }
 
 TEST_F(HostileTest, DamagedFrames) {

@@ -21,6 +21,8 @@ namespace {
 
 constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
 constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
+// How long new connections wait when the system has no descriptors left.
+constexpr int64_t kShortNs = 100 * kNsPerMs;
 constexpr int64_t kNoteNs = 500 * kNsPerMs;
 // How long the loop's thread leaves the sockets to one that pumps: longer than that one computes
 // between two pumps, and short enough if it has stopped.
@@ -42,9 +44,17 @@ Status TcpNetwork::OnHello(Connection& connection) {
   // Membership first; then there must be room for an incoming connection.
   if (options_.admit) TRY(options_.admit(connection.machine()));
   if (connection.is_dialed()) return Ok();
-  if (incoming_.size() >= options_.max_connections && !incoming_.contains(node)) {
+  if (incoming_.contains(node)) return Ok();  // takes the place of the earlier one
+  if (incoming_.size() >= options_.max_connections) {
     return ResourceExhausted(
         fmt::format("{} nodes are connected already", options_.max_connections));
+  }
+  // A machine makes as many ids as it likes: it must not take the room of others.
+  const auto of_machine = std::ranges::count_if(
+      incoming_, [&](const auto& item) { return item.second->machine() == connection.machine(); });
+  if (static_cast<size_t>(of_machine) >= options_.max_of_machine) {
+    return ResourceExhausted(
+        fmt::format("{} programs of this machine are connected already", options_.max_of_machine));
   }
   return Ok();
 }
@@ -92,7 +102,9 @@ std::vector<Connection*> TcpNetwork::AllConnections() {
 }
 
 int64_t TcpNetwork::NextDeadline() {
-  int64_t deadline_ns = clock_.NowNs() + kNsPerSecond;
+  const int64_t now_ns = clock_.NowNs();
+  int64_t deadline_ns = now_ns + kNsPerSecond;
+  if (accept_ns_ > now_ns) deadline_ns = std::min(deadline_ns, accept_ns_);
   for (Connection* connection : AllConnections()) {
     // Frames that were already read from the socket wait for their turn, without poll().
     if (connection->HasMore()) return 0;
@@ -109,7 +121,10 @@ int64_t TcpNetwork::NextDeadline() {
 // The descriptors to wait for: other threads' requests, new connections, and the sockets.
 std::vector<pollfd> TcpNetwork::Watched() {
   std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
-  for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
+  // A listener that cannot accept would stay ready, and never let poll() wait.
+  if (clock_.NowNs() >= accept_ns_) {
+    for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
+  }
   for (Connection* connection : AllConnections()) {
     const int events = POLLIN | (connection->WantsWrite() ? POLLOUT : 0);
     polled.push_back({connection->descriptor(), static_cast<short>(events), 0});
@@ -195,12 +210,11 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
     // As many as may wait for their Hello; the others stay in the system's queue.
     Result<Socket> accepted = Accept(listener);
     if (!accepted.ok()) {
-      // Probably out of descriptors: closes connections without a Hello first.
-      log::Warn("cannot take a connection", {{"why", accepted.error().message()}});
-      if (!unauthenticated_.empty()) unauthenticated_.pop_front();
+      PauseAccepting(accepted.error());
       return;
     }
     if (!accepted->is_open()) return;
+    if (std::exchange(is_short_, false)) log::Info("the data plane takes connections again");
     // It is unauthenticated until its Hello has been checked.
     const Result<Endpoint> remote = RemoteEndpoint(*accepted);
     if (!remote.ok()) continue;
@@ -221,6 +235,14 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
   }
 }
 
+// Probably out of descriptors: closes connections without a Hello first.
+void TcpNetwork::PauseAccepting(const Error& why) {
+  if (!std::exchange(is_short_, true))
+    log::Warn("the data plane cannot take a connection; retrying", {{"why", why.message()}});
+  accept_ns_ = clock_.NowNs() + kShortNs;
+  if (!unauthenticated_.empty()) unauthenticated_.pop_front();
+}
+
 void TcpNetwork::TakeRequests() {
   std::vector<Request> requests;
   {
@@ -229,12 +251,13 @@ void TcpNetwork::TakeRequests() {
     for (const Request& request : requests) {
       // Under the lock, as it reads addresses and outboxes. Another thread resolves names.
       if (request.kind != Request::Kind::kDial || outgoing_.contains(request.node)) continue;
-      const Peer& peer = peers_.at(request.node);
-      if (!peer.outbox) continue;
+      // It may have been broken since.
+      const auto peer = peers_.find(request.node);
+      if (peer == peers_.end() || !peer->second.outbox) continue;
       Outgoing outgoing;
-      outgoing.outbox = peer.outbox;
+      outgoing.outbox = peer->second.outbox;
       outgoing.resolution =
-          std::make_unique<Resolution>(peer.addresses, waker_, options_.path_rates);
+          std::make_unique<Resolution>(peer->second.addresses, waker_, options_.path_rates);
       outgoing.begin_ns = std::max(clock_.NowNs(), backoffs_[request.node].next_ns);
       outgoing_.emplace(request.node, std::move(outgoing));
     }
@@ -447,8 +470,10 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
   peer.outbox.reset();
   peer.incoming.reset();
   peer.is_up = false;
-  if (!is_news) return;
   const std::string who = peer.name.empty() ? fmt::format("node {}", node.ToText()) : peer.name;
+  // Front ends come and go with new ids; one without an address cannot be reached again.
+  if (peer.addresses.empty()) peers_.erase(found);
+  if (!is_news) return;
   events_.Push({Event::Kind::kDown, node, {}, Error(why).In(who)}, 0, nullptr);
 }
 
