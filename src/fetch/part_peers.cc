@@ -5,16 +5,27 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "fetch/manifest.h"
 
 namespace aster::fetch {
 namespace {
 
 // For all peers together: a manifest has some megabytes.
 constexpr size_t kMaxParts = 64;
+constexpr uint64_t kMaxPartBytes = uint64_t{1} << 30;
+
+uint64_t BytesOf(const rpc::ModelManifest& manifest) {
+  uint64_t bytes = 0;
+  for (const rpc::FileManifest& file : manifest.files)
+    bytes += file.header.size() + file.contents.size() * sizeof(Hash128);
+  return bytes;
+}
 
 // The parts of all peers, fetched when the first peer lacks the whole model.
 class Parts {
@@ -93,6 +104,11 @@ class Parts {
       return nullptr;
     auto manifest = holder.FetchManifest(model.fingerprint);
     if (!manifest.ok()) return nullptr;
+    // What is kept is bounded, and really the part that the peer lists.
+    const uint64_t bytes = BytesOf(*manifest);
+    if (bytes > kMaxPartBytes - part_bytes_) return nullptr;
+    if (!CheckManifest(*manifest, model.fingerprint).ok()) return nullptr;
+    part_bytes_ += bytes;
     parts_of_model_.push_back(
         std::make_unique<Part>(Part{.description = model, .manifest = *std::move(manifest)}));
     return parts_of_model_.back().get();
@@ -102,6 +118,7 @@ class Parts {
   const std::vector<PartHere> here_;
   const KnownManifest known_;
   bool has_asked_ = false;
+  uint64_t part_bytes_ = 0;  // of parts_of_model_
   std::vector<std::unique_ptr<Part>> parts_of_model_;
   std::vector<std::vector<const Part*>> by_peer_;  // [holders_ and this machine]
   // The last requested model, and its parts below.

@@ -84,6 +84,13 @@ TEST_F(PartPeers, SayWhatTheyHaveWhereThatIsNotIt) {
   EXPECT_THAT(peers[0]->FetchManifest(Whole()).error().message(), HasSubstr("nothing of it"));
 }
 
+TEST_F(PartPeers, HaveNoPartWithTheManifestOfAnother) {
+  PartHere lie = halves_.low();
+  lie.part.manifest = halves_.high().part.manifest;
+  const auto peers = PeersWithParts({std::make_shared<Holder>(lie)}, {}, nullptr);
+  EXPECT_THAT(peers[0]->FetchManifest(Whole()).error().message(), HasSubstr("nothing of it"));
+}
+
 TEST_F(PartPeers, SendTensorsOfTheirPart) {
   const auto peers = PeersWithParts({low_, high_}, {}, nullptr);
   const auto low = Fetch(*peers[0], in_low_);
