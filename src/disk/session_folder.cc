@@ -231,12 +231,13 @@ WholePages SessionFolder::FindWhole(const OpenSession& open, Look look) const {
 Result<std::vector<ListedSession>> SessionFolder::List() const {
   std::vector<ListedSession> sessions;
   std::error_code error;
-  for (const auto& item : fs::directory_iterator(folder_, error)) {
-    const std::string file_name = item.path().filename().string();
+  for (fs::directory_iterator item(folder_, error), end; !error && item != end;
+       item.increment(error)) {
+    const std::string file_name = item->path().filename().string();
     if (!file_name.ends_with(kFileEnding) || file_name.starts_with('.')) continue;
     ListedSession& listed = sessions.emplace_back();
     listed.name = file_name.substr(0, file_name.size() - kFileEnding.size());
-    listed.path = item.path().string();
+    listed.path = item->path().string();
     auto open = Open(listed.name);
     if (open.ok()) {
       listed.session = std::move(open->session);

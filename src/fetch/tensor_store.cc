@@ -67,8 +67,9 @@ Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_
 int64_t LastChangeNs(const std::string& folder) {
   int64_t last_ns = 0;
   std::error_code error;
-  for (const auto& item : fs::directory_iterator(folder, error)) {
-    const Result<FileIdentity> identity = IdentifyFile(item.path().string());
+  for (fs::directory_iterator item(folder, error), end; !error && item != end;
+       item.increment(error)) {
+    const Result<FileIdentity> identity = IdentifyFile(item->path().string());
     if (identity.ok()) last_ns = std::max(last_ns, identity->modified_ns);
   }
   return last_ns;
@@ -271,15 +272,16 @@ std::string TensorStore::NameOf(const Hash128& fingerprint) const {
 std::vector<Hash128> TensorStore::Fingerprints() const {
   std::vector<Hash128> fingerprints;
   std::error_code error;
-  for (const auto& item : fs::directory_iterator(options_.folder, error)) {
-    const std::string name = item.path().filename().string();
+  for (fs::directory_iterator item(options_.folder, error), end; !error && item != end;
+       item.increment(error)) {
+    const std::string name = item->path().filename().string();
     if (name.size() != kHexDigits) continue;
     Hash128 fingerprint;
     const std::string_view high = std::string_view(name).substr(0, kHexDigits / 2);
     const std::string_view low = std::string_view(name).substr(kHexDigits / 2);
     const auto parse = [](std::string_view digits, uint64_t& value) {
-      const auto [end, failure] = std::from_chars(digits.begin(), digits.end(), value, 16);
-      return failure == std::errc() && end == digits.end();
+      const auto [rest, failure] = std::from_chars(digits.begin(), digits.end(), value, 16);
+      return failure == std::errc() && rest == digits.end();
     };
     if (parse(high, fingerprint.high) && parse(low, fingerprint.low)) {
       fingerprints.push_back(fingerprint);
