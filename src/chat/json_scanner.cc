@@ -3,10 +3,10 @@
 
 #include "chat/json_scanner.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/json_string.h"
 
 namespace aster::chat {
 namespace {
@@ -15,16 +15,9 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 std::string EscapeOf(char control) {
-  switch (control) {
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    default:
-      return fmt::format("\\u{:04x}", static_cast<unsigned>(control));
-  }
+  std::string quoted;
+  AppendJsonString(quoted, {&control, 1});
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 }  // namespace
