@@ -16,6 +16,11 @@ from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
 PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
 
 
+def nodes_of(hops):
+    """The names of all nodes: those of a group are joined, with shares that may differ ("2*desk+shed/experts")."""
+    return {name.split("*")[-1] for hop in hops for name in hop["node"].split("/")[0].split("+")}
+
+
 class Machine:
     """Stands for a computer: its own settings and caches, and perhaps a running node."""
 

@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("cli", "serve")]
-from cluster_case import PROMPT, ClusterCase  # noqa: E402
+from cluster_case import PROMPT, ClusterCase, nodes_of  # noqa: E402
 from processes import wait_for  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -85,9 +85,8 @@ class Plans(ClusterCase):
             return server.post("/v1/completions", ask)["choices"][0]["text"]
 
         def nodes():
-            # One behind the other, or as a group ("desk+lap"), whichever seems faster.
-            hops = server.get("/v1/status")["models"][0]["hops"]
-            return {name for hop in hops for name in hop["node"].split("+")}
+            # One behind the other, or as a group, whichever seems faster.
+            return nodes_of(server.get("/v1/status")["models"][0]["hops"])
 
         alone = answer()
         self.assertEqual(nodes(), {"desk"})
