@@ -513,7 +513,7 @@ async function showsDevices(page, machine, other) {
   await other.getByText(/load 1\.5 · on battery, 63\s%$/).waitFor(patience);
   await other.getByText('drained', { exact: true }).waitFor(patience);
   await other.getByText('Roles: KV cache', { exact: true }).waitFor(patience);
-  await page.unroute('**/v1/cluster');
+  await page.unrouteAll({ behavior: 'wait' });  // a request may be on its way
   await machine.getByText('Card One').first().waitFor({ state: 'detached', ...patience });
   await other.getByText('drained', { exact: true }).waitFor({ state: 'detached', ...patience });
 }
