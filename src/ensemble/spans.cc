@@ -49,6 +49,7 @@ class Spans final : public ParticipantsRun<SpanParticipant> {
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece on_piece) override {
     on_answer_ = std::move(on_answer);
+    mailbox_ = mailbox;
     for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->Begin(PostOf(i, mailbox));
     if (!FindLeader()) return;
     streamer_.emplace(members_[leader_].model, settings_, Leader().prompt(), std::move(on_piece));
@@ -58,7 +59,8 @@ class Spans final : public ParticipantsRun<SpanParticipant> {
     Draft();
   }
   void Advance() override {
-    // Several phases may end at once.
+    // Several phases may end at once. But between spans, what members have posted is taken: a
+    // member returns even if the leader has written all of the answer ahead.
     for (std::optional<uint64_t> before; before != entered_ && phase_ != Phase::kDone;) {
       before = entered_;
       if (is_cancelled_) {
@@ -68,11 +70,21 @@ class Spans final : public ParticipantsRun<SpanParticipant> {
       } else {
         AdvancePhase();
       }
+      if (phase_ == Phase::kDecided) return mailbox_->Post([] {});
     }
   }
 
  private:
-  enum class Phase : uint8_t { kDrafting, kChecking, kProposing, kRating, kRacing, kEnding, kDone };
+  enum class Phase : uint8_t {
+    kDrafting,
+    kChecking,
+    kProposing,
+    kRating,
+    kRacing,
+    kDecided,
+    kEnding,
+    kDone
+  };
 
   SpanParticipant& Leader() const { return *participants_[leader_]; }
 
@@ -92,6 +104,8 @@ class Spans final : public ParticipantsRun<SpanParticipant> {
       case Phase::kRacing:
         if (IsWaitOver(/*has_first=*/true)) GrowProposals();
         return;
+      case Phase::kDecided:
+        return BeginNext();
       case Phase::kEnding:
         if (IsWaitOver(/*has_first=*/true)) Finish(*last_);
         return;
@@ -302,6 +316,10 @@ class Spans final : public ParticipantsRun<SpanParticipant> {
       last_ = span;
       return Enter(Phase::kEnding);
     }
+    Enter(Phase::kDecided);
+  }
+
+  void BeginNext() {
     // At a boundary, absent members may return.
     const bool is_any_present = CountPresent() > 0;
     for (const auto& participant : participants_)
@@ -354,6 +372,7 @@ class Spans final : public ParticipantsRun<SpanParticipant> {
             .missed_spans = participant.missed_spans()};
   }
 
+  std::shared_ptr<Mailbox> mailbox_;
   uint64_t tokens_left_;  // of the answer
   const respond::Settings settings_;
   std::optional<SpanStreamer> streamer_;  // nullopt: no member can take the question

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ensemble/ensemble.h"
@@ -228,6 +229,28 @@ TEST_F(SpansTest, AMemberThatIsSlowToComeBackIsNotWaitedForAndComesBack) {
   EXPECT_THAT(part.absence->message(), HasSubstr("not done 1.0 s after"));
   EXPECT_TRUE(part.has_answered);
   EXPECT_LT(part.missed_spans, answer->spans.size());
+}
+
+TEST_F(SpansTest, AMemberComesBackAlthoughTheLeaderHasWrittenAllOfTheAnswerAhead) {
+  std::vector<Member> members = all_->members();
+  Late leader(*members[0].generator), other(*members[1].generator);
+  members[0].generator = &leader;
+  members[0].is_elsewhere = true;
+  members[1].generator = &other;
+  other.is_broken = true;
+  other.lateness = 3;
+  Question question = About(kTale);
+  question.settings.ignores_end = true;
+  question.settings.max_tokens = 300;
+  Ensemble ensemble(members, clock_, options_);
+  // The answer is read slowly.
+  const auto answer = AnswerOne(ensemble, question, nullptr, [&](const AnswerPiece&) {
+    while (!leader.has_finished) std::this_thread::yield();
+    other.is_broken = false;
+  });
+  ASSERT_TRUE(answer.ok()) << answer.error().message();
+  EXPECT_EQ(answer->spans.front().decision, Decision::kAlone);
+  EXPECT_NE(answer->spans.back().decision, Decision::kAlone);
 }
 
 TEST_F(SpansTest, WhereNoOtherIsLeftTheOneThatComesBackIsWaitedFor) {
