@@ -60,7 +60,7 @@ class Late final : public engine::Generator {
   std::chrono::microseconds pause{0};  // before every step
   const Late* after = nullptr;         // does nothing before that one has finished; or null
   std::atomic<bool> has_finished = false;
-  bool is_stalled = false;
+  std::atomic<bool> is_stalled = false;
   bool is_broken = false;
 
  private:

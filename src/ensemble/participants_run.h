@@ -67,9 +67,8 @@ class ParticipantsRun : public QuestionRun,
   }
   // Whether a participant is done and waits for the others.
   bool IsAnyReady() const {
-    return std::ranges::any_of(participants_, [](const auto& participant) {
-      return participant->is_present() && !participant->is_awaited();
-    });
+    return std::ranges::any_of(participants_,
+                               [](const auto& participant) { return participant->is_ready(); });
   }
   // The first of the present members with the largest weight.
   std::optional<size_t> Weightiest() const {

@@ -40,6 +40,7 @@ class RowParticipant {
   bool is_askable() const { return is_askable_; }
   bool is_present() const { return is_askable_ && !absence_; }
   bool is_awaited() const { return is_present() && awaited_ > 0; }
+  bool is_ready() const { return is_present() && !is_awaited(); }
   const std::optional<Error>& absence() const { return absence_; }
   // It drops out. Requests in flight are cancelled.
   void Leave(Error why);

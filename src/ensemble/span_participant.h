@@ -71,6 +71,10 @@ class SpanParticipant {
   // It takes part in the next span.
   bool is_present() const { return is_askable_ && !absence_; }
   bool is_awaited() const { return is_present() && (!unchecked_.empty() || IsBusy()); }
+  // It waits for the others. A member that writes ahead does so once it has written a span.
+  bool is_ready() const {
+    return is_present() && !is_awaited() && !(IsAheadAlone() && ahead_->spans.empty());
+  }
   // Called at a boundary. An absent member without pending requests computes the tokens that it
   // missed, and is not awaited meanwhile. It takes part again from the boundary at which it has
   // caught up.

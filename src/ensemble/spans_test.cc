@@ -280,6 +280,37 @@ TEST_F(SpansTest, AStalledLeaderIsWaitedForAndThenAnotherLeads) {
   EXPECT_EQ(answer.parts[0].missed_spans, answer.spans.size());
 }
 
+TEST_F(SpansTest, TheLeaderIsNotLateBeforeAnotherHasWrittenASpan) {
+  std::vector<Member> members = all_->members();
+  Late leader(*members[0].generator), other(*members[1].generator);
+  leader.is_stalled = true;
+  other.is_stalled = true;
+  members[0].generator = &leader;
+  members[1].generator = &other;
+  for (Member& member : members) member.is_elsewhere = true;
+  Ensemble ensemble(members, clock_, options_);
+  std::optional<Answer> answer;
+  ensemble.Ask(About(kTale), [&](Result<Answer> given) { answer = std::move(given).value(); });
+  for (int step = 0; step < 20; ++step) {
+    ensemble.Step();
+    clock_.AdvanceBy(options_.wait_ns / 10);
+  }
+  leader.is_stalled = false;
+  other.is_stalled = false;
+  while (!answer) ensemble.StepOrWait();
+  for (const Part& part : answer->parts) EXPECT_FALSE(part.absence) << part.member;
+  // Its time begins with the other's first span.
+  leader.is_stalled = true;
+  answer.reset();
+  ensemble.Ask(About(kTale), [&](Result<Answer> given) { answer = std::move(given).value(); });
+  while (!answer) {
+    ensemble.Step();
+    clock_.AdvanceBy(options_.wait_ns / 10);
+  }
+  leader.is_stalled = false;  // so that its requests can end
+  EXPECT_THAT(answer->parts[0].absence->message(), HasSubstr("not done 1.0 s after"));
+}
+
 TEST_F(SpansTest, NoTokenIsComputedTwice) {
   ExpectNoTokenIsComputedTwice(all_->members(), kSum);
   ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
