@@ -34,9 +34,9 @@ class Machine:
                                          "XDG_CACHE_HOME": str(self.folder / "cache"),
                                          "XDG_DATA_HOME": str(self.folder / "data")}
 
-    def start(self, *command):
+    def start(self, *command, stdout=subprocess.PIPE):
         return subprocess.Popen([str(part) for part in (*self.enter, ASTER, *command)], env=self.environment,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+                                stdout=stdout, stderr=subprocess.PIPE, bufsize=0)
 
     def aster(self, *command, check=0):
         run = self.start(*command)
