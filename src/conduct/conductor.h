@@ -76,6 +76,9 @@ struct ConductorOptions {
   // Gets every event before the conductor does, as drafters on other machines use the same network.
   // Returns whether `proposers` may have new draft tokens because of it.
   std::function<bool(const net::Event&)> on_event = nullptr;
+  // Gets all ids of a route that was closed, before the replanner is asked for another plan: its
+  // nodes may not know yet that it is closed.
+  std::function<void(std::span<const wire::RouteId>)> on_closed = nullptr;
 };
 
 // Older times of stages do not count for their current pace.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "conduct/cluster_for_test.h"
@@ -297,6 +298,37 @@ TEST_F(ConductorGroup, FetchesRowsOfOneNode) {
   EXPECT_EQ(Answer(group, second, Sampled(10)), expected);
   EXPECT_EQ(group.counters().fetched_tokens, 512u);
   EXPECT_EQ(group.counters().fetches_given_up, 0u);
+}
+
+// Until they have closed it, its nodes have the route under one of these ids.
+TEST_F(ConductorGroup, AllIdsOfAClosedRouteAreToldBeforeTheNextPlan) {
+  TestCluster cluster(3);
+  std::set<wire::RouteId> reported, closed;
+  ConductorOptions options;
+  options.on_closed = [&](std::span<const wire::RouteId> ids) {
+    closed.insert(ids.begin(), ids.end());
+  };
+  bool was_told = false;
+  const auto conductor =
+      cluster.Conduct("a+b=0:1,c=2:out", options,
+                      [&](const plan::Plan& broken, auto, const Error&) -> Result<plan::Plan> {
+                        was_told = closed == reported;
+                        return broken;
+                      });
+  ASSERT_TRUE(conductor->Open().ok());
+  for (size_t i = 0; i < 3; ++i) {
+    std::vector<stage::StageRouteStatus> stages;
+    const int64_t end_ns = clock_.NowNs() + 60 * kNsPerSecond;
+    while (stages.empty() && clock_.NowNs() < end_ns) {
+      clock_.SleepFor(10 * kNsPerMs);
+      stages = cluster.node(i).Snapshot();
+    }
+    for (const stage::StageRouteStatus& stage : stages) reported.insert(stage.route);
+  }
+  EXPECT_EQ(reported.size(), 2u);
+  EXPECT_TRUE(closed.empty());
+  ASSERT_TRUE(conductor->Replan(Error(Code::kUnavailable, "another plan is better")).ok());
+  EXPECT_TRUE(was_told);
 }
 
 }  // namespace

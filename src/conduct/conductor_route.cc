@@ -74,7 +74,9 @@ void Conductor::CloseRoute(const Error& why) {
   }
   // Members end in the reverse order, and the client's end tells the nodes to drop the route.
   times_.End(NowNs());
+  const std::vector<wire::RouteId> ids = route_->client.AllIds();
   route_.reset();
+  if (options_.on_closed) options_.on_closed(ids);
   // KV rows that the stages hold are known only within the route.
   memories_->route = 0;
   memories_->forgotten.clear();

@@ -104,6 +104,14 @@ std::vector<wire::StageGroup> RouteClient::Groups() const {
   return groups;
 }
 
+std::vector<wire::RouteId> RouteClient::AllIds() const {
+  std::vector<wire::RouteId> ids = {id_};
+  for (uint32_t i = 0; i < stages_.size(); ++i) {
+    if (stages_[i].is_group()) ids.push_back(plan::GroupRouteOf(id_, i, stages_[i].node.id));
+  }
+  return ids;
+}
+
 // The layout is named by everything that KV rows depend on, including the encoding of hidden states
 // between stages.
 Result<kv::Layout> RouteClient::MakeLayout(const plan::RouteModel& model,

@@ -69,6 +69,8 @@ class RouteClient {
   State state() const { return state_; }
   bool is_ready() const { return state_ == State::kReady; }
   wire::RouteId id() const { return id_; }
+  // Its id, and those of its groups' own routes.
+  std::vector<wire::RouteId> AllIds() const;
   const plan::Plan& plan() const { return plan_; }
   // The stages of both paths, numbered as the route numbers them.
   const std::vector<plan::PlanStage>& stages() const { return stages_; }

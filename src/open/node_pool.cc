@@ -18,6 +18,7 @@
 #include "discovery/seeker.h"
 #include "net/certificate.h"
 #include "node/addresses.h"
+#include "open/closed_routes.h"
 #include "open/local_pool.h"
 #include "open/node_view_cache.h"
 #include "open/weight_lender.h"
@@ -51,11 +52,16 @@ class ClusterPool final : public NodePool {
 
   void SetUsed(std::set<wire::NodeId> nodes) override { view_cache_.SetUsed(std::move(nodes)); }
 
+  void AddClosed(std::span<const wire::RouteId> routes) override { closed_.Add(routes); }
+
   Status Refresh(std::span<const wire::NodeId> lost, const Status& broken) override {
     const bool may_recover = broken.ok() || broken.error().code() == Code::kUnavailable;
     if (!may_recover) RefuseFor(lost, broken.error().code());
     std::vector<node::NodeView> views = TRY(Look(lost));
     if (lost.empty()) view_cache_.Complete(views);
+    for (node::NodeView& view : views) {
+      if (view.status) closed_.RemoveFrom(*view.status);
+    }
     nodes_.clear();
     links_.clear();
     absent_.clear();
@@ -244,6 +250,7 @@ class ClusterPool final : public NodePool {
   std::vector<wire::NodeId> drained_;
   std::unique_ptr<WeightLender> lender_;  // set once nodes need it
   NodeViewCache view_cache_;
+  ClosedRoutes closed_;
   plan::LinkDoubts link_doubts_;
   const SystemClock clock_;
   std::map<wire::NodeId, int64_t> forgiven_ns_;  // when

@@ -72,6 +72,8 @@ class NodePool {
   // A route runs on these nodes. If one of them answers too late at a Refresh without lost nodes,
   // its last answer counts.
   virtual void SetUsed(std::set<wire::NodeId> /*nodes*/) {}
+  // From the next Refresh on the memory of these routes counts as free.
+  virtual void AddClosed(std::span<const wire::RouteId> /*routes*/) {}
   // Takes over the other pool's nodes and links, until the next Refresh.
   void SeeAs(const NodePool& other);
   // Kills a node that this command has started, as if its machine was switched off.

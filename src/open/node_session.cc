@@ -360,6 +360,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   options.planned = [this](std::span<const plan::PlanStage> path) { return PlannedTimes(path); };
   options.proposers = proposers;
   options.on_event = on_event_;
+  options.on_closed = [this](std::span<const wire::RouteId> routes) { pool_->AddClosed(routes); };
   // A split that the user typed is opened or refused; a planned one may be replaced.
   constexpr uint32_t kOpenReplans = 3;
   options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;

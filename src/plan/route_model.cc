@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "plan/plan.h"
 
 namespace aster::plan {
@@ -88,6 +89,14 @@ bool AreOfOneRoute(wire::OpenRoute a, wire::OpenRoute b) {
     for (wire::StageGroup& group : each->groups) group.replicated.clear();
   }
   return a == b;
+}
+
+wire::RouteId GroupRouteOf(wire::RouteId route, uint32_t stage, const wire::NodeId& leader) {
+  Hasher hasher;
+  hasher.AddValue(route);
+  hasher.AddValue(stage);
+  hasher.AddValue(leader.value.low);
+  return hasher.Digest().low;
 }
 
 model::Slice OwnSliceOf(const wire::OpenRoute& open) {

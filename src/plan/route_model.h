@@ -48,6 +48,9 @@ Status CheckGroupsOf(const wire::OpenRoute& open);
 // Whether two messages open stages of one route by one plan, but for the experts that their nodes
 // have chosen.
 bool AreOfOneRoute(wire::OpenRoute a, wire::OpenRoute b);
+// The number of the own route of a group, which its members have. It differs from the conductor's
+// route, of which a member may have another stage.
+wire::RouteId GroupRouteOf(wire::RouteId route, uint32_t stage, const wire::NodeId& leader);
 // The group that computes a stage; null: one node computes it.
 const wire::StageGroup* GroupOf(const wire::OpenRoute& open, uint32_t stage);
 

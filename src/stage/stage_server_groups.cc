@@ -11,7 +11,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/hash.h"
 #include "model/memory/memory.h"
 #include "plan/route_model.h"
 #include "stage/stage_server.h"
@@ -21,16 +20,6 @@ namespace {
 
 // While an answer is decoded, its next frame comes within this time.
 constexpr int64_t kSoonNs = 10 * kNsPerMs;
-
-// The number of the group's own route. It differs from the conductor's route, of which a member may
-// have another stage.
-wire::RouteId NumberOfGroup(const wire::OpenRoute& open) {
-  Hasher hasher;
-  hasher.AddValue(open.route);
-  hasher.AddValue(open.index);
-  hasher.AddValue(open.stages[open.index].node.value.low);
-  return hasher.Digest().low;
-}
 
 // Messages that are handled in order for a route, as each may depend on those before.
 using InOrder = std::variant<wire::Begin, wire::Holds, wire::End, wire::Work, wire::SendKv,
@@ -73,7 +62,8 @@ void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
     if (open.part > 0 && member.node != network_.self())
       network_.Introduce(member.node, member.addresses);
   }
-  const wire::RouteId id = open.part > 0 ? open.route : NumberOfGroup(open);
+  const wire::RouteId id =
+      open.part > 0 ? open.route : plan::GroupRouteOf(open.route, open.index, nodes.front());
   route.group =
       std::make_unique<Group>(network_, id, std::move(nodes), open.part, options_.max_queued_bytes);
   route.group_index = open.index;
