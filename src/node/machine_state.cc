@@ -40,8 +40,9 @@ MachineState LookAtMachine(const std::string& root) {
   bool discharges = false;
   std::error_code error;
   const std::string folder = root + "/sys/class/power_supply";
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string supply = entry.path().string();
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string supply = entry->path().string();
     // Batteries of mice and the like have another scope.
     if (FirstLine(supply + "/type") != "Battery" || FirstLine(supply + "/scope") == "Device")
       continue;

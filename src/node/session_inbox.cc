@@ -126,13 +126,14 @@ size_t SessionInbox::CountFiles() {
   });
   size_t count = 0;
   std::error_code error;
-  for (const auto& item : fs::directory_iterator(path_, error)) {
-    if (!item.path().filename().string().starts_with(kPrefix)) continue;
+  for (fs::directory_iterator item(path_, error), end; !error && item != end;
+       item.increment(error)) {
+    if (!item->path().filename().string().starts_with(kPrefix)) continue;
     std::error_code ignored;
-    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(item.path(), ignored);
+    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(item->path(), ignored);
     if (!ignored && age > kForgotten) {
-      fs::remove(item.path(), ignored);
-      incoming_.erase(item.path().string());
+      fs::remove(item->path(), ignored);
+      incoming_.erase(item->path().string());
     } else {
       ++count;
     }
@@ -149,16 +150,17 @@ bool SessionInbox::RemoveInterrupted() {
   std::string oldest;
   fs::file_time_type oldest_time;
   std::error_code error;
-  for (const auto& item : fs::directory_iterator(path_, error)) {
-    const std::string path = item.path().string();
-    if (!item.path().filename().string().starts_with(kPrefix)) continue;
+  for (fs::directory_iterator item(path_, error), end; !error && item != end;
+       item.increment(error)) {
+    const std::string path = item->path().string();
+    if (!item->path().filename().string().starts_with(kPrefix)) continue;
     // Nor one that a call is about to write.
     const auto found = incoming_.find(path);
     if (found != incoming_.end() && (found->second.use_count() > 1 || IsActive(*found->second))) {
       continue;
     }
     std::error_code ignored;
-    const auto time = fs::last_write_time(item.path(), ignored);
+    const auto time = fs::last_write_time(item->path(), ignored);
     if (!oldest.empty() && time >= oldest_time) continue;
     oldest = path;
     oldest_time = time;
