@@ -57,6 +57,24 @@ std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& membe
   return {living.begin(), living.end()};
 }
 
+class LinkMeter::Calls {
+ public:
+  Calls(LinkMeter& meter, rpc::ControlClient& client) : meter_(meter) {
+    const MutexLock lock(meter_.mu_);
+    meter_.in_use_ = &client;
+    if (meter_.stopping_) client.Cancel();
+  }
+  ~Calls() {
+    const MutexLock lock(meter_.mu_);
+    meter_.in_use_ = nullptr;
+  }
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+ private:
+  LinkMeter& meter_;
+};
+
 LinkMeter::LinkMeter(cluster::Identity identity, Members members, Received received,
                      std::shared_ptr<net::PathRates> rates, Clock& clock, LinkMeterOptions options)
     : identity_(std::move(identity)),
@@ -83,6 +101,7 @@ void LinkMeter::Stop() {
     const MutexLock lock(mu_);
     stopping_ = true;
     stop_asked_.NotifyAll();
+    if (in_use_ != nullptr) in_use_->Cancel();
   }
   thread_.join();
 }
@@ -231,7 +250,11 @@ void LinkMeter::ReportIfSlow(const cluster::Member& member) {
   }
   const auto client =
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node});
-  if (!client.ok() || !(*client)->TellSlowLink().ok()) return;
+  if (!client.ok()) return;
+  {
+    const Calls calls(*this, **client);
+    if (!(*client)->TellSlowLink().ok()) return;
+  }
   const MutexLock lock(mu_);
   links_[member.node].report_until_ns = 0;
 }
@@ -285,8 +308,7 @@ bool LinkMeter::IsDue(const cluster::Member& member) {
          found->second.addresses != member.control_addresses;
 }
 
-Result<LinkMeter::Paths> LinkMeter::MeasurePaths(const cluster::Member& member,
-                                                 uint64_t bytes) const {
+Result<LinkMeter::Paths> LinkMeter::MeasurePaths(const cluster::Member& member, uint64_t bytes) {
   std::vector<std::string> addresses = net::NearestAddressesFirst(member.control_addresses, clock_);
   addresses.resize(std::min(addresses.size(), kMaxPaths));
   Paths paths;
@@ -307,16 +329,17 @@ Result<LinkMeter::Paths> LinkMeter::MeasurePaths(const cluster::Member& member,
 
 Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& member,
                                                     const std::string& address, uint64_t bytes,
-                                                    int64_t patience_ns) const {
+                                                    int64_t patience_ns) {
   // A call includes waking threads on both machines, which takes longer than a short path. Nodes of
   // a group poll and need no wake-ups, so the connect time counts.
   const int64_t way_ns = TRY(net::ConnectTime(address, clock_, kConnectNs));
   const auto client = TRY(
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node}));
+  const Calls calls(*this, *client);
   Result<rpc::LinkMeasurement> measured = client->Measure(bytes, patience_ns);
   const bool is_late =
       bytes > 0 && !measured.ok() && measured.error().code() == Code::kDeadlineExceeded;
-  if (is_late && !IsStopping()) {
+  if (is_late) {
     // A node that answers an empty call has a slow path, with this rate at most. Otherwise it may
     // be stalled.
     measured = TRY(client->Measure(/*bytes=*/0, patience_ns));

@@ -91,7 +91,7 @@ class LinkMeter {
   void Forget(const std::vector<cluster::Member>& but) EXCLUDES(mu_);
   bool IsStopping() const EXCLUDES(mu_);
   bool IsDue(const cluster::Member& member) EXCLUDES(mu_);
-  Result<Paths> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
+  Result<Paths> MeasurePaths(const cluster::Member& member, uint64_t bytes) EXCLUDES(mu_);
   void MeasureFully(const cluster::Member& member, uint64_t bytes) EXCLUDES(mu_);
   // Measures a used link with few bytes. Returns whether it has no rate and must be measured now.
   bool Probe(const cluster::Member& member) EXCLUDES(mu_);
@@ -105,7 +105,9 @@ class LinkMeter {
   void Take(const cluster::Member& member, const Paths& paths) REQUIRES(mu_);
   Result<rpc::LinkMeasurement> MeasurePath(const cluster::Member& member,
                                            const std::string& address, uint64_t bytes,
-                                           int64_t patience_ns) const;
+                                           int64_t patience_ns) EXCLUDES(mu_);
+  // Calls to one node, which Stop cancels.
+  class Calls;
 
   const cluster::Identity identity_;
   const Members members_;
@@ -117,6 +119,7 @@ class LinkMeter {
   mutable Mutex mu_;
   CondVar stop_asked_;
   bool stopping_ GUARDED_BY(mu_) = false;
+  rpc::ControlClient* in_use_ GUARDED_BY(mu_) = nullptr;
   std::map<cluster::NodeId, Entry> links_ GUARDED_BY(mu_);
   std::thread thread_;
 };

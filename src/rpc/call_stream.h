@@ -19,12 +19,13 @@ namespace aster::rpc {
 template <typename Message>
 class CallStream {
  public:
-  // prepare(context, queue) makes the reader.
+  // The context outlives it. prepare(queue) makes the reader.
   template <typename Prepare>
-  CallStream(int64_t timeout_ns, int64_t silence_ns, const Prepare& prepare)
-      : silence_ns_(silence_ns) {
+  CallStream(grpc::ClientContext& context, int64_t timeout_ns, int64_t silence_ns,
+             const Prepare& prepare)
+      : silence_ns_(silence_ns), context_(context) {
     context_.set_deadline(DeadlineIn(timeout_ns));
-    reader_ = prepare(&context_, &queue_);
+    reader_ = prepare(&queue_);
     reader_->StartCall(this);
     is_open_ = Wait();
   }
@@ -82,8 +83,8 @@ class CallStream {
   }
 
   const int64_t silence_ns_;
+  grpc::ClientContext& context_;
   grpc::CompletionQueue queue_;
-  grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientAsyncReaderInterface<Message>> reader_;
   grpc::Status status_;
   bool is_open_ = false;

@@ -142,12 +142,13 @@ class GrpcClient final : public ControlClient {
                               std::unique_ptr<grpc::ClientAsyncReaderInterface<Message>> (
                                   Calls::*method)(grpc::ClientContext*, const Request&,
                                                   grpc::CompletionQueue*),
-                              const Request& request, int64_t timeout_ns, const Take& take) const {
+                              const Request& request, int64_t timeout_ns, const Take& take) {
     const auto calls = v1::Cluster::NewStub(channel);
-    CallStream<Message> stream(timeout_ns, kSilenceNs,
-                               [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
-                                 return (*calls.*method)(context, request, queue);
-                               });
+    grpc::ClientContext context;
+    const OpenCalls::Entry entry(calls_, context);
+    CallStream<Message> stream(context, timeout_ns, kSilenceNs, [&](grpc::CompletionQueue* queue) {
+      return (*calls.*method)(&context, request, queue);
+    });
     Message message;
     while (stream.Next(&message)) TRY(take(message));
     const grpc::Status& status = stream.Finish();
@@ -164,7 +165,7 @@ class GrpcClient final : public ControlClient {
     uint64_t behind_first_bytes = 0;  // received in that time
   };
   // Fetches as many bytes as requested.
-  Result<Took> MeasureOnce(const v1::MeasureRequest& request, int64_t deadline_ns) const;
+  Result<Took> MeasureOnce(const v1::MeasureRequest& request, int64_t deadline_ns);
 
   const std::unique_ptr<ClientChannel> channel_;
   OpenCalls calls_;
@@ -176,7 +177,7 @@ double RatePerS(uint64_t bytes, int64_t duration_ns) {
 }
 
 Result<GrpcClient::Took> GrpcClient::MeasureOnce(const v1::MeasureRequest& request,
-                                                 int64_t deadline_ns) const {
+                                                 int64_t deadline_ns) {
   const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(deadline_ns));
   const int64_t begin_ns = channel_->clock().NowNs();
   uint64_t left = request.bytes();

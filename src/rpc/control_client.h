@@ -36,7 +36,7 @@ class ControlClient {
   static Result<std::unique_ptr<ControlClient>> Make(ControlClientOptions options);
   virtual ~ControlClient() = default;
 
-  // Unary calls fail from now on, those in flight at once.
+  // Calls fail from now on, those in flight at once. Safe for concurrent use.
   virtual void Cancel() = 0;
 
   static constexpr int64_t kCallNs = 5 * kNsPerSecond;

@@ -152,6 +152,18 @@ TEST_F(Streams, AServerThatGoesEndsTheCallOnBothSides) {
   for (std::thread& fetcher : fetchers) fetcher.join();
 }
 
+TEST_F(Streams, AreCancelled) {
+  service_.tensor = [](const Hash128&, std::string_view, uint64_t, const ByteSink& sink) {
+    return SendForEver(sink);
+  };
+  const Status status = Fetch([&](Bytes) {
+    client_->Cancel();
+    return Ok();
+  });
+  EXPECT_FALSE(status.ok());
+  EXPECT_FALSE(client_->Measure(1000, kPatienceNs).ok());
+}
+
 TEST_F(Streams, MeasuresTheWay) {
   const LinkMeasurement empty = client_->Measure(0, kPatienceNs).value();
   EXPECT_GT(empty.round_trip_ns, 0u);
