@@ -101,124 +101,6 @@ class Clusters(ClusterCase):
         self.assertTrue(report["equal"])
         self.assertTrue(any("decode lap" in way["name"] for way in report["ways"]))
 
-    def slow(self):
-        """A model and a prompt that take longer to compute than their rows take to send."""
-        model, words = self.folder / "slow.gguf", self.folder / "slow-words"
-        if not model.exists():
-            self.machine("desk").aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048,
-                                       "--type", "Q4_K", "--context", 4096)
-            words.write_text("the rain in spain falls mainly in the plain " * 30)
-        return model, words
-
-    def test_kv_pages_of_another_node_are_fetched(self):
-        model, words = self.slow()
-        desk, lap = self.two()
-        kept = lap.folder / "rows"
-        options = ("run", model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 16, "--ignore-eos", "--json")
-        alone = json.loads(desk.aster(*options))
-        for node in (desk, lap):
-            node.stop_node()
-        desk.start_node(model, listen=desk.address)
-        lap.start_node("--kv-cache", kept)
-        self.await_answer(desk, "lap")
-
-        def ask(split):
-            told = json.loads(desk.aster(*options, "--cluster", "--split", split))
-            self.assertEqual(told["ids"], alone["ids"], split)
-            return told
-
-        def start_again(*machines):
-            for machine in machines:
-                machine.stop_node(signal.SIGKILL)
-                machine.start_node(*({desk: (model,), lap: ("--kv-cache", kept)}[machine]), listen=machine.address)
-            self.await_answer(desk, "lap")
-
-        def ask_with_empty_caches(split):
-            """A node that has not replied within half a second, as on a machine where others take the cores, is left
-            out, and its rows are computed: another try then."""
-            for _ in range(5):
-                told = ask(split)
-                if "fetched" in told:
-                    return told
-                start_again(desk)
-            self.fail(f"{split}: nothing was fetched in five tries")
-
-        self.assertNotIn("fetched", ask("lap=0:out"))
-        page = 128
-        whole = (alone["tokens"]["prompt"] - 1) // page * page
-        # KV rows come from memory, then from the disk of a restarted node, and to two nodes at once.
-        told = ask_with_empty_caches("desk=0:out")
-        self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
-        start_again(desk, lap)
-        told = ask_with_empty_caches("desk=0:3,lap=4:out")
-        self.assertEqual([(each["node"], each["tokens"]) for each in told["fetched"]], [("lap", whole)])
-        self.assertEqual(told["tokens"]["cached"], whole)
-
-    def test_the_sender_of_a_prefix_dies_in_the_middle(self):
-        # Much to compute and few KV rows: they are sent, however slow the path here is.
-        model, words = self.folder / "thorough.gguf", self.folder / "more-words"
-        words.write_text("the rain in spain falls mainly in the plain " * 50)
-        desk, lap = self.two()
-        desk.aster("synth", model, "--layers", 8, "--embedding", 1024, "--kv-heads", 1, "--ff", 4096, "--type", "Q4_K",
-                   "--context", 4096)
-        valve = Valve()
-        self.addCleanup(valve.close)
-        places = {}
-        for machine in (desk, lap):
-            machine.stop_node()
-            places[machine] = port_to_keep(HOSTS)
-            for port in (places[machine], places[machine] + 1):
-                valve.open(port)
-
-        def start(machine, *options):
-            """All others reach it only through the valve."""
-            machine.start_node(*options, "--advertise", "127.0.0.2", listen=f"127.0.0.1:{places[machine]}")
-
-        def held_bytes():
-            nodes = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
-            return sum(slice_["kv_held_bytes"] for node in nodes if node["name"] == "desk" and node["answered"]
-                       for slice_ in node["slices"])
-
-        options = ("run", model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 16, "--ignore-eos", "--json",
-                   "--cluster", "--split")
-        start(desk, model)
-        start(lap, model, "--kv-cache", lap.folder / "rows", "--join", desk.address)
-        self.await_answer(desk, "lap")
-        alone = json.loads(desk.aster(*options, "lap=0:out"))
-        page = 128
-        whole = (alone["tokens"]["prompt"] - 1) // page * page
-        self.assertGreater(whole, 8 * page)
-        fetched = json.loads(desk.aster(*options, "desk=0:out"))["fetched"]
-        self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
-        for how in (signal.SIGKILL, signal.SIGSTOP):
-            desk.stop_node(signal.SIGKILL)
-            start(desk, model)  # with empty caches
-            self.await_answer(desk, "lap")
-            # Nodes measure the paths between them with other connections.
-            valve.stop_after(fetched[0]["bytes"] // 2, [port + 1 for port in places.values()])
-            run = desk.start(*options, "desk=0:out")
-            self.assertTrue(valve.has_stopped.wait(DEADLINE_S))
-            wait_for(lambda: held_bytes() * whole >= 2 * page * fetched[0]["bytes"], "rows that have come")
-            self.assertIsNone(run.poll())
-            lap.node.send_signal(how)
-            if how == signal.SIGKILL:
-                lap.node.wait(DEADLINE_S)
-                valve.cut()
-            out, complaint = run.communicate(timeout=DEADLINE_S)
-            self.assertEqual(run.returncode, 0, complaint.decode())
-            told = json.loads(out)
-            self.assertEqual(told["ids"], alone["ids"])
-            # The received rows are used, the rest is computed.
-            (given,) = told["fetched"]
-            self.assertEqual(given["node"], "lap")
-            self.assertGreaterEqual(given["tokens"], page)
-            self.assertGreaterEqual(told["tokens"]["cached"], given["tokens"])
-            self.assertLess(told["tokens"]["cached"], whole)
-            lap.stop_node(signal.SIGKILL)
-            valve.cut()
-            start(lap, model, "--kv-cache", lap.folder / "rows")
-            self.await_answer(desk, "lap")
-
     def test_ctrl_c_ends_the_wait_of_a_drain(self):
         desk, lap = self.two()
         run = desk.start("run", self.tiny, "--cluster", "--split", "lap=0:out", *PROMPT, "-n", 4000, "--ignore-eos")
@@ -270,7 +152,9 @@ class Clusters(ClusterCase):
         lap.environment["XDG_DATA_HOME"] = desk.environment["XDG_DATA_HOME"]  # like a shared home
         lap.start_node()
         self.await_answer(desk, "lap")
-        desk.aster("session", "save", "rules", self.tiny, "--prompt-file", self.slow()[1])
+        words = self.folder / "words-of-a-shared-session"
+        words.write_text("the rain in spain falls mainly in the plain " * 30)
+        desk.aster("session", "save", "rules", self.tiny, "--prompt-file", words)
         asked = (self.tiny, "-p", "and then", "--raw", "--temp", 0, "-n", 20, "--ignore-eos", "-q")
         expected = desk.aster("run", "--session", "rules", *asked)
         self.assertIn("already", desk.aster("session", "move", "rules", "lap", check=INPUT))
