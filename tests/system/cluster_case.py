@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, Case  # noqa: E402
-from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
+from processes import DEADLINE_S, port_to_keep, start_held, wait_for  # noqa: E402
 
 PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
 
@@ -34,9 +34,13 @@ class Machine:
                                          "XDG_CACHE_HOME": str(self.folder / "cache"),
                                          "XDG_DATA_HOME": str(self.folder / "data")}
 
-    def start(self, *command, stdout=subprocess.PIPE):
+    def start(self, *command):
         return subprocess.Popen([str(part) for part in (*self.enter, ASTER, *command)], env=self.environment,
-                                stdout=stdout, stderr=subprocess.PIPE, bufsize=0)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+    def start_held(self, *command):
+        """A command that cannot end before the test reads what it writes."""
+        return start_held((*self.enter, ASTER, *command), env=self.environment)
 
     def aster(self, *command, check=0):
         run = self.start(*command)

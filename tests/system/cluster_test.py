@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cluster_case import PROMPT, ClusterCase  # noqa: E402
 from fixture import INPUT, SYSTEM  # noqa: E402
 from multicast import discovery_port  # noqa: E402
-from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
+from processes import DEADLINE_S, catches, let_go, port_to_keep, read_piece, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 from valve import Valve  # noqa: E402
 
@@ -77,8 +77,8 @@ class Clusters(ClusterCase):
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
         alone = desk.aster("run", *options)
         for how in (signal.SIGKILL, signal.SIGSTOP):
-            run = desk.start("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out")
-            begun = run.stdout.read(1)
+            run = desk.start_held("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out")
+            begun = read_piece(run)
             lap.node.send_signal(how)
             rest, complaint = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, begun + rest), (0, alone), complaint.decode())
@@ -103,14 +103,15 @@ class Clusters(ClusterCase):
 
     def test_ctrl_c_ends_the_wait_of_a_drain(self):
         desk, lap = self.two()
-        run = desk.start("run", self.tiny, "--cluster", "--split", "lap=0:out", *PROMPT, "-n", 4000, "--ignore-eos")
+        run = desk.start_held("run", self.tiny, "--cluster", "--split", "lap=0:out", *PROMPT, "-n", 1500,
+                              "--ignore-eos")
         self.addCleanup(run.communicate)
         self.addCleanup(run.kill)
-        self.assertTrue(run.stdout.read(1))
-        run.send_signal(signal.SIGSTOP)  # it stays on lap
+        self.assertTrue(read_piece(run))  # it stays on lap until all is read
         drain = desk.start("cluster", "drain", "lap")
         self.addCleanup(drain.kill)
         wait_for(lambda: self.await_answer(desk, "lap")["drained"], "the drain")
+        wait_for(lambda: catches(drain.pid, signal.SIGINT), "the wait of the drain")
         drain.send_signal(signal.SIGINT)
         said = drain.communicate(timeout=DEADLINE_S)[1].decode()
         self.assertIn("gets no new work, but a front end", said)
@@ -208,8 +209,8 @@ class Clusters(ClusterCase):
         wait_for(lambda: self.await_answer(desk, "desk")["uptime_ms"] > 20_000,
                  "a node that is up for a while")
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
-        run = desk.start("run", *options, "--cluster")
-        begun = run.stdout.read(1)
+        run = desk.start_held("run", *options, "--cluster")
+        begun = read_piece(run)
         valve.cut()
         rest, complaint = run.communicate(timeout=DEADLINE_S)
         self.assertEqual((run.returncode, begun + rest), (0, desk.aster("run", *options)), complaint.decode())
@@ -232,12 +233,13 @@ class Clusters(ClusterCase):
         """The link of the asking machine fails for a while, as if its cable was pulled out and put back."""
         desk, lap = self.two()
         options = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-n", 1500, "--ignore-eos")
-        run = desk.start("run", self.tiny, *options, "-q", "--log-level", "info", "--cluster", "--split",
-                         "desk=0:0,lap=1:out")
-        begun = run.stdout.read(1)
+        run = desk.start_held("run", self.tiny, *options, "-q", "--log-level", "info", "--cluster", "--split",
+                              "desk=0:0,lap=1:out")
+        begun = read_piece(run)
         nodes = (desk.node, lap.node)
         for node in nodes:
             node.send_signal(signal.SIGSTOP)
+        let_go(run)
         said = b""
         while b"another route takes over" not in said:
             line = run.stderr.readline()
@@ -293,9 +295,9 @@ class Clusters(ClusterCase):
         lap = self.invited(desk, "lap")
         lap.start_node("--join", desk.address, *small)
         self.await_members(desk, 2)
-        run = desk.start("run", model, *PROMPT, "-n", 100000, "--ignore-eos", "--kv-memory", "8MiB",
-                         "--cluster", "--split", "desk=0:1,lap=2:out")
-        run.stdout.read(1)
+        run = desk.start_held("run", model, *PROMPT, "-n", 1500, "--ignore-eos", "--kv-memory", "8MiB", "--cluster",
+                              "--split", "desk=0:1,lap=2:out")
+        read_piece(run)
         lap.stop_node(signal.SIGKILL)
         complaint = run.communicate(timeout=DEADLINE_S)[1].decode()
         self.assertEqual(run.returncode, SYSTEM, complaint)
@@ -319,8 +321,8 @@ class Clusters(ClusterCase):
         shed = self.invited(desk, "shed")  # without a node
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
         alone = shed.aster("run", *options)
-        run = shed.start("run", *options, "--cluster", "--split", "desk=0:out")
-        begun = run.stdout.read(1)
+        run = shed.start_held("run", *options, "--cluster", "--split", "desk=0:out")
+        begun = read_piece(run)
         self.assertEqual([*lap.folder.rglob("weights/*")], [])
         desk.stop_node(signal.SIGKILL)
         rest, complaint = run.communicate(timeout=DEADLINE_S)

@@ -2,9 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """An ensemble whose members are computed on nodes of their own: it gives the answers of one machine."""
-import fcntl
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -16,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "cli"), str(HERE.parent / "serve")]
 from cluster_case import ClusterCase  # noqa: E402
 from fixture import INPUT, ROOT  # noqa: E402
-from processes import DEADLINE_S  # noqa: E402
+from processes import DEADLINE_S, read_piece  # noqa: E402
 from server import Server  # noqa: E402
 
 NOVA = ROOT / "models/nova.gguf"
@@ -67,24 +65,14 @@ class Ensembles(ClusterCase):
         return self.two(NOVA, only_there)
 
     def begin_spans(self, desk, tokens, wait_s=DEADLINE_S):
-        """Begins a long answer of both, and returns once its first span is read. The pipe holds one span: the answer
-        is at most two spans ahead of what has been read."""
-        reader, writer = os.pipe2(os.O_DIRECT)
-        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
-        try:
-            run = desk.start("run", "--cluster", "--ensemble", f"{NOVA}@desk,pulsar-of-lap@lap", "--policy", "spans",
-                             "--ensemble-wait", wait_s, "--ignore-eos", "-n", tokens, "--explain", "-p", TALE,
-                             "--temp", 0, "--threads", 1, stdout=writer)
-        finally:
-            os.close(writer)
-        run.stdout = os.fdopen(reader, "rb", 0)
+        """Begins a long answer of both, which is written span by span, and returns once its first span is read."""
+        run = desk.start_held("run", "--cluster", "--ensemble", f"{NOVA}@desk,pulsar-of-lap@lap", "--policy", "spans",
+                              "--ensemble-wait", wait_s, "--ignore-eos", "-n", tokens, "--explain", "-p", TALE,
+                              "--temp", 0, "--threads", 1)
         self.addCleanup(run.stdout.close)
         self.addCleanup(run.kill)
-        self.assertTrue(self.read_span(run))
+        self.assertTrue(read_piece(run))
         return run
-
-    def read_span(self, run):
-        return run.stdout.read(4096)
 
     def alone_in_spans(self, run):
         """Whether each span was written without lap."""
@@ -104,11 +92,11 @@ class Ensembles(ClusterCase):
         run = self.begin_spans(desk, 3000, wait_s)
         lap.node.send_signal(signal.SIGSTOP)
         for _ in range(40):
-            self.assertTrue(self.read_span(run))  # the other one continues
+            self.assertTrue(read_piece(run))  # the other one continues
         lap.node.send_signal(signal.SIGCONT)
         # The answer is read slowly until the member has computed at many of its spans: first what it missed.
         frames, times = {}, 0
-        while times < 30 and self.read_span(run):
+        while times < 30 and read_piece(run):
             nodes = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
             now = frames | {each["route"]: each["frames"] for node in nodes for each in node.get("slices", ())
                             if each["model"] != "nova"}

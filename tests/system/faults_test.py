@@ -9,7 +9,6 @@ import os
 import pathlib
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -17,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, SYSTEM, Case, aster  # noqa: E402
-from processes import DEADLINE_S, children_of, has_ended, wait_for  # noqa: E402
+from processes import DEADLINE_S, children_of, has_ended, let_go, read_piece, start_held, wait_for  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -42,11 +41,10 @@ def slowed(pid):
 
 
 class Faulty(Case):
-    """Runs on nodes that fail."""
+    """Runs on nodes that fail, and do not end before their answers are read."""
 
     def start(self, command, nodes, **keywords):
-        run = subprocess.Popen([str(part) for part in (ASTER, *command, "--local-nodes", nodes)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **keywords)
+        run = start_held((ASTER, *command, "--local-nodes", nodes), **keywords)
         self.addCleanup(run.stderr.close)
         self.addCleanup(run.stdout.close)
         self.addCleanup(run.wait)
@@ -69,12 +67,13 @@ class Answers(Faulty):
     def inject_fault(self, nodes, victims, how, again=None, options=()):
         """The whole output of a run of which some nodes failed when it had begun to write."""
         run = self.start((*self.command, *options), nodes)
-        begun = run.stdout.read(1)
+        begun = read_piece(run)
         started = children_of(run.pid)
         self.assertEqual(len(started), nodes)
         for victim in victims:
             os.kill(started[victim], how)
         if again is not None:
+            let_go(run)
             time.sleep(1)
             for victim in victims:
                 os.kill(started[victim], again)
@@ -110,7 +109,7 @@ class Answers(Faulty):
     def test_a_node_of_a_group_that_slows_down(self):
         for victim in (0, 1):
             run = self.start((*self.command, "--split", "group"), 2)
-            begun = run.stdout.read(1)
+            begun = read_piece(run)
             started = children_of(run.pid)
             with slowed(started[victim]):
                 rest, complaint = run.communicate(timeout=DEADLINE_S)
@@ -143,7 +142,7 @@ class Answers(Faulty):
     def test_nodes_end_with_the_command_that_started_them(self):
         for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
             run = self.start(self.command, 2)
-            run.stdout.read(1)
+            read_piece(run)
             started = children_of(run.pid)
             self.assertEqual(len(started), 2)
             run.send_signal(how)
@@ -152,7 +151,7 @@ class Answers(Faulty):
 
     def test_a_stopped_node_ends_too(self):
         run = self.start(self.command, 2)
-        run.stdout.read(1)
+        read_piece(run)
         started = children_of(run.pid)
         os.kill(started[0], signal.SIGSTOP)
         run.kill()

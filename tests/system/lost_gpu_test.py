@@ -6,13 +6,12 @@ losing_driver.cc replaces the Mesa driver that computes on the processor."""
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, INPUT, Case, aster  # noqa: E402
-from processes import DEADLINE_S  # noqa: E402
+from processes import DEADLINE_S, read_piece, start_held  # noqa: E402
 
 OPTIONS = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 1500, "--ignore-eos")
 
@@ -43,12 +42,10 @@ class LostGpu(Case):
 
     def run_and_lose(self, *options):
         """The output of a run whose GPU is lost when it has begun to write."""
-        run = subprocess.Popen([str(part) for part in (ASTER, "run", self.tiny, *OPTIONS, *options)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-                               env={**os.environ, **self.environment})
+        run = start_held((ASTER, "run", self.tiny, *OPTIONS, *options), env={**os.environ, **self.environment})
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)
-        begun = run.stdout.read(1)
+        begun = read_piece(run)
         self.lost.touch()
         rest, complaint = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 0, complaint.decode())

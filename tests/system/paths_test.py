@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: MIT
 """Machines on several networks: the fastest path is used, and another one when it fails; they find each other by
 multicast. Each machine is a network namespace; where the system allows none, the tests are skipped."""
-import fcntl
 import json
 import signal
 import unittest
 
 from cluster_case import PROMPT, ClusterCase
 from networks import Networks
-from processes import DEADLINE_S, wait_for
+from processes import DEADLINE_S, read_piece, wait_for
 
 SPLIT = ("--cluster", "--split", "desk=0:1,lap=2:out")
 SLOW_BYTES_PER_S = 20e6 / 8
@@ -56,9 +55,8 @@ class Paths(ClusterCase):
 
     def cut_amid(self, network, machine, options):
         """An answer during which a network is cut silently, and the bytes that each network sent from then on."""
-        run = machine.start("run", *options, *SPLIT)
-        fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)  # so that the answer cannot be far ahead of its reader
-        first = run.stdout.read(1)
+        run = machine.start_held("run", *options, *SPLIT)
+        first = read_piece(run)
         run.send_signal(signal.SIGSTOP)
         self.networks.cut(network)
         before = self.sent()

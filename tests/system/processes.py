@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Shared by tests of several processes: children, processes left over, memory."""
 import contextlib
+import fcntl
 import itertools
 import os
 import pathlib
 import random
 import socket
+import subprocess
 import time
 
 # For operations that take seconds: only a hang takes this long, however busy the machine is.
@@ -62,6 +64,38 @@ def wait_for(condition, what, deadline_s=DEADLINE_S):
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not happen within {deadline_s} s")
         time.sleep(0.02)
+
+
+def start_held(command, **keywords):
+    """Starts a program that writes its answer piece by piece. The pipe holds one piece: the program is at most two
+    pieces ahead of what has been read, and cannot end before. A read returns one piece, or as much of it as it asks
+    for, and drops the rest."""
+    reader, writer = os.pipe2(os.O_DIRECT)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    try:
+        run = subprocess.Popen([str(part) for part in command], stdout=writer, stderr=subprocess.PIPE, bufsize=0,
+                               **keywords)
+    finally:
+        os.close(writer)
+    run.stdout = os.fdopen(reader, "rb", 0)
+    return run
+
+
+def read_piece(run):
+    return run.stdout.read(4096)
+
+
+def let_go(run):
+    """The pipe holds several pieces from now on."""
+    fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 65536)
+
+
+def catches(pid, which):
+    """Whether the process handles a signal."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("SigCgt:"):
+            return int(line.split()[1], 16) >> (which - 1) & 1 == 1
+    return False
 
 
 def cpu_seconds_of(pid):
