@@ -11,13 +11,21 @@ import resource
 import signal
 import socket
 import struct
+import sys
 import tempfile
 import time
 import unittest
 
-from server import DEADLINE_S, NOVA, Server, events_of, metrics_of
+from server import DEADLINE_S, NOVA, ROOT, Server, events_of, metrics_of
+
+sys.path.insert(0, str(ROOT / "tests/system"))
+from processes import wait_for  # noqa: E402
 
 HELLO = {"messages": [{"role": "user", "content": "Tell me a long story about the sea."}]}
+# More than a hundred thousand tokens, until the context is full.
+ENDLESS = {**HELLO, "ignore_eos": True, "temperature": 1, "n": 16}
+# With this context, even one of its answers takes minutes.
+LONG = ("--ctx", 100_000)
 
 
 class Hostile(unittest.TestCase):
@@ -59,15 +67,17 @@ class Hostile(unittest.TestCase):
         answer = self.server.post("/v1/chat/completions", {**HELLO, "max_tokens": 2})
         self.assertTrue(answer["choices"])
 
-    def idle_within(self, seconds):
-        """Whether no request runs or waits any more within this time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            now = self.server.get("/v1/status")["now"]
-            if now["running"] == 0 and now["queued"] == 0:
-                return True
-            time.sleep(0.05)
-        return False
+    def until_idle(self):
+        """Returns when no request runs or waits any more."""
+        wait_for(lambda: not any(self.server.get("/v1/status")["models"][0]["now"].values()), "the end of all requests")
+
+    def sampled(self):
+        return self.server.get("/v1/status")["models"][0]["sampled_tokens"]
+
+    def check_cancelled(self, before):
+        """ENDLESS ends, and has not been computed to its end."""
+        self.until_idle()
+        self.assertLess(self.sampled() - before, 100_000)
 
     def test_no_http(self):
         for data, status in ((b"\x16\x03\x01\x02\x00\x01\x00\n", 400), (b"hello\r\n\r\n", 400),
@@ -116,10 +126,11 @@ class Hostile(unittest.TestCase):
         for i in range(20):
             self.assertEqual(self.server.request("DELETE", f"/v1/models/\"{i}")[0], 405)
             self.assertEqual(self.server.request("GET", f"/nothing/{i}")[0], 404)
-        _, _, text = self.server.request("GET", "/metrics")
-        paths = [line for line in text.decode().splitlines() if line.startswith("aster_http_requests_total{")]
+        # A request is counted once its reply has been sent.
+        name = "aster_http_requests_total{path=\"/v1/models/\",status=\"405\"}"
+        wait_for(lambda: metrics_of(self.server).get(name) == 20, "20 counted requests")
+        paths = [name for name in metrics_of(self.server) if name.startswith("aster_http_requests_total{")]
         self.assertLess(len(paths), 30)
-        self.assertIn("aster_http_requests_total{path=\"/v1/models/\",status=\"405\"} 20", paths)
 
     def test_a_body_that_is_too_large(self):
         self.assertEqual(self.status_of(self.post(b" " * (2 << 20))), 413)
@@ -157,9 +168,9 @@ class Hostile(unittest.TestCase):
     def test_a_disconnected_client_is_cancelled(self):
         for streams in (True, False):
             with self.subTest(streams=streams):
+                before = self.sampled()
                 connection = socket.create_connection((self.server.host, self.server.port))
-                connection.sendall(self.post(json.dumps(
-                    {**HELLO, "stream": streams, "ignore_eos": True, "temperature": 1}).encode()))
+                connection.sendall(self.post(json.dumps({**ENDLESS, "stream": streams}).encode()))
                 if streams:
                     connection.recv(200)
                 else:
@@ -167,16 +178,15 @@ class Hostile(unittest.TestCase):
                 # The connection is reset without a close.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 connection.close()
-                self.assertTrue(self.idle_within(20))
+                self.check_cancelled(before)
 
     def test_a_client_that_only_closes_its_side_is_gone(self):
-        before = self.server.get("/v1/status")["since_start"]["abandoned"]
+        before, sampled = self.server.get("/v1/status")["since_start"]["abandoned"], self.sampled()
         connection = socket.create_connection((self.server.host, self.server.port))
-        connection.sendall(self.post(json.dumps(
-            {**HELLO, "stream": True, "ignore_eos": True, "temperature": 1}).encode()))
+        connection.sendall(self.post(json.dumps({**ENDLESS, "stream": True}).encode()))
         self.assertTrue(connection.recv(200))  # it is being answered
         connection.shutdown(socket.SHUT_WR)
-        self.assertTrue(self.idle_within(20))
+        self.check_cancelled(sampled)
         connection.close()
         self.assertGreater(self.server.get("/v1/status")["since_start"]["abandoned"], before)
 
@@ -186,7 +196,7 @@ class Hostile(unittest.TestCase):
         slow.connect((self.server.host, self.server.port))
         slow.sendall(self.post(json.dumps({**HELLO, "stream": True, "ignore_eos": True, "max_tokens": 300}).encode()))
         self.is_fine()
-        self.assertTrue(self.idle_within(60))  # its answer was computed, and waits for it
+        self.until_idle()  # its answer was computed, and waits for it
         received = b""
         while b"[DONE]" not in received:
             received += slow.recv(4096)
@@ -200,8 +210,7 @@ class Hostile(unittest.TestCase):
         self.assertEqual(self.server.request("GET", "/v1/models", headers={"Origin": "http://localhost:3000"})[0], 200)
 
     def test_a_client_says_how_long_it_waits(self):
-        endless = {**HELLO, "ignore_eos": True, "n": 16}
-        status, _, _ = self.server.request("POST", "/v1/chat/completions", endless, {"X-Request-Timeout": "0.2"})
+        status, _, _ = self.server.request("POST", "/v1/chat/completions", ENDLESS, {"X-Request-Timeout": "0.2"})
         self.assertEqual(status, 504)
         for wrong in ("soon", "0", "-1", "1e99", "1s"):
             self.server.post("/v1/chat/completions", HELLO, 400, {"X-Request-Timeout": wrong})
@@ -238,17 +247,23 @@ class Many(unittest.TestCase):
             server.stop()
 
     def test_more_than_the_queue_get_429(self):
-        server = Server(NOVA, "--parallel", 1, "--queue", 2)
+        server = Server(NOVA, "--parallel", 1, "--queue", 2, *LONG)
         try:
-            body = {**HELLO, "ignore_eos": True, "max_tokens": 60}
+            body = {**HELLO, "max_tokens": 20}
 
             def ask(_):
                 status, headers, _ = server.request("POST", "/v1/chat/completions", body)
                 return status, headers.get("Retry-After")
 
             with concurrent.futures.ThreadPoolExecutor(12) as pool:
-                answers = list(pool.map(ask, range(12)))
-            self.assertEqual({status for status, _ in answers}, {200, 429})
+                with contextlib.closing(server.connect()) as connection:
+                    connection.request("POST", "/v1/chat/completions", json.dumps({**ENDLESS, "n": 2}))
+                    wait_for(lambda: server.get("/v1/status")["now"]["queued"] == 1, "a queued answer")
+                    # There is room for one of them.
+                    asked = [pool.submit(ask, number) for number in range(12)]
+                    wait_for(lambda: sum(one.done() for one in asked) == 11, "eleven refusals")
+                answers = [one.result() for one in asked]
+            self.assertEqual(sorted(status for status, _ in answers), [200] + [429] * 11)
             self.assertTrue(all(after for status, after in answers if status == 429))
         finally:
             server.stop()
@@ -267,7 +282,7 @@ class Many(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".keys") as keys:
             for key in ("one", "two"):
                 print(hashlib.sha256(key.encode()).hexdigest(), file=keys, flush=True)
-            server = Server(NOVA, "--parallel", 1, "--queue", 4, "--keys", keys.name)
+            server = Server(NOVA, "--parallel", 1, "--queue", 4, "--keys", keys.name, *LONG)
             first, second = ({"Authorization": f"Bearer {key}"} for key in ("one", "two"))
 
             def await_queued(count, is_over=lambda: False):
@@ -279,8 +294,8 @@ class Many(unittest.TestCase):
             try:
                 small = {**HELLO, "max_tokens": 1}
                 with contextlib.closing(server.connect()) as connection:
-                    connection.request("POST", "/v1/chat/completions", json.dumps(
-                        {**HELLO, "ignore_eos": True, "temperature": 1, "n": 5, "user": "a"}), first)
+                    connection.request("POST", "/v1/chat/completions", json.dumps({**ENDLESS, "n": 5, "user": "a"}),
+                                       first)
                     await_queued(4)
                     server.post("/v1/chat/completions", {**small, "user": "b"}, 429, first)
                     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -294,9 +309,9 @@ class Many(unittest.TestCase):
     def test_a_deadline_holds_in_the_queue(self):
         server = Server(NOVA, "--parallel", 1, "--deadline", 2)
         try:
-            body = {**HELLO, "ignore_eos": True, "temperature": 1, "n": 16}
             with concurrent.futures.ThreadPoolExecutor(3) as pool:
-                statuses = list(pool.map(lambda _: server.request("POST", "/v1/chat/completions", body)[0], range(3)))
+                statuses = list(pool.map(lambda _: server.request("POST", "/v1/chat/completions", ENDLESS)[0],
+                                         range(3)))
             self.assertEqual(set(statuses), {504})
         finally:
             server.stop()
@@ -349,7 +364,7 @@ class Many(unittest.TestCase):
     def test_an_impatient_end_is_an_end(self):
         server = Server(NOVA)
         connection = server.connect()
-        connection.request("POST", "/v1/chat/completions", json.dumps({**HELLO, "ignore_eos": True, "n": 16}))
+        connection.request("POST", "/v1/chat/completions", json.dumps(ENDLESS))
         server.until_running()
         for _ in range(5):
             server.process.send_signal(signal.SIGINT)
@@ -359,11 +374,10 @@ class Many(unittest.TestCase):
         server.stop(expected=None)
 
     def test_a_request_may_not_take_for_ever(self):
-        endless = {**HELLO, "ignore_eos": True, "n": 16}
         server = Server(NOVA, "--deadline", 1)
         try:
             for headers in ({}, {"X-Request-Timeout": "600"}):
-                status, _, _ = server.request("POST", "/v1/chat/completions", endless, headers)
+                status, _, _ = server.request("POST", "/v1/chat/completions", ENDLESS, headers)
                 self.assertEqual(status, 504)
         finally:
             server.stop()
