@@ -42,18 +42,19 @@ class Gateway(Server):
         self.errors = open(self.folder / "log", "w+b")
         self.process = subprocess.Popen([HAPROXY, "-db", "-f", self.folder / "gateway.cfg"], stdout=self.errors,
                                         stderr=self.errors)
-        self.await_ready()
+        self.await_start()
 
-    def await_ready(self, deadline_s=DEADLINE_S):
+    def await_start(self, deadline_s=DEADLINE_S):
+        """Waits until it listens. Its servers count as ready until a check has failed."""
         end = time.monotonic() + deadline_s
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                if self.request("GET", "/ready")[0] == 200:
+                if self.request("GET", "/live")[0] == 200:
                     return
             except OSError:
                 pass
             time.sleep(0.05)
-        raise AssertionError(f"the gateway is not ready: {self.stderr()}")
+        raise AssertionError(f"the gateway has not started: {self.stderr()}")
 
     def command(self, text):
         with socket.socket(socket.AF_UNIX) as connection:
@@ -66,7 +67,7 @@ class Gateway(Server):
         rows = [line.split(",") for line in self.command("show stat").splitlines()]
         return {row[1]: row[COLUMN[which]] for row in rows if row[0] == backend and row[1] in self.servers}
 
-    def await_status(self, name, status, deadline_s=30):
+    def await_status(self, name, status, deadline_s=DEADLINE_S):
         end = time.monotonic() + deadline_s
         while not self.column("answers", "status")[name].startswith(status):
             if time.monotonic() > end:

@@ -288,7 +288,7 @@ class Limits(unittest.TestCase):
             for _ in range(2):
                 connection = self.gateway.connect()
                 connection.request("POST", "/v1/completions", json.dumps({
-                    "prompt": "x", "max_tokens": 3000, "stream": True, "ignore_eos": True}),
+                    "prompt": "x", "max_tokens": 8000, "stream": True, "ignore_eos": True}),
                     {"Content-Type": "application/json", **mine})
                 response = connection.getresponse()
                 self.assertEqual(response.status, 200)
