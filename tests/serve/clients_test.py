@@ -29,7 +29,7 @@ def main():
             return NOT_HERE
         server = Server(NOVA, "--ensemble", "twice=nova,nova", "--temp", 0, "--store-responses", 8)
         try:
-            runs = [subprocess.run(["node", script, f"http://{server.host}:{server.port}"], cwd=folder, timeout=300)
+            runs = [subprocess.run(["node", script, f"http://{server.host}:{server.port}"], cwd=folder, timeout=1200)
                     for script in ("clients.mjs", "ensemble.mjs")]
         finally:
             server.stop()

@@ -26,7 +26,8 @@ const place = {
 };
 
 async function idle() {
-  for (let i = 0; i < 200; ++i) {
+  const end = Date.now() + 300_000;
+  while (Date.now() < end) {
     const { now } = await (await fetch(`${server}/v1/status`)).json();
     if (now.running === 0 && now.queued === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
