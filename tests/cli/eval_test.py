@@ -187,11 +187,11 @@ class Eval(EvalCase):
         self.write(many, [question(f"q-{i}", "words", f"Say {i}") for i in range(3000)])
         run = subprocess.Popen([ASTER, "eval", self.tiny, "--questions", many, "-n", "20", "--out", path],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline and not (path.exists() and path.read_text().count("\n") > 3):
             time.sleep(0.02)
         run.send_signal(signal.SIGINT)
-        out, _ = run.communicate(timeout=60)
+        out, _ = run.communicate(timeout=300)
         self.assertEqual(run.returncode, INTERRUPTED)
         kept = lines(path)[1:]
         self.assertGreater(len(kept), 2)

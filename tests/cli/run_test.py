@@ -462,7 +462,8 @@ class Chat(Case):
         self.assertEqual(last_question(chat), "eabcd")
 
     def test_ctrl_c_stops_the_answer_and_not_the_program(self):
-        chat = self.converse("--ignore-eos", "--temp", 0, "--ctx", 4000)
+        # The terminal does not hold the whole answer, so it cannot be over before it is read.
+        chat = self.converse("--ignore-eos", "--temp", 0, "--ctx", 100_000)
         chat.type("tell me everything\n")
         while len(chat.unread) < 200:
             chat.read()

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from fixture import ASTER, INPUT, OK, ROOT, USAGE, Case, aster
-from run_test import PROMPT, Conversation
+from run_test import DEADLINE_S, PROMPT, Conversation
 
 NOVA = ROOT / "models/nova.gguf"
 PAGE = 128  # positions
@@ -127,7 +127,7 @@ class Cache(Home):
             kept = (*options[:-1], cache)
             process = subprocess.Popen([ASTER, "run", *map(str, kept), "-n", "1500", "--ignore-eos"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            end = time.monotonic() + 60
+            end = time.monotonic() + DEADLINE_S
             while not cache.exists() or len([*cache.iterdir()]) < files:
                 self.assertLess(time.monotonic(), end, f"{files} page files")
                 time.sleep(0.001)

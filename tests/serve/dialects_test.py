@@ -105,7 +105,7 @@ class Dialects(unittest.TestCase):
             with connection.getresponse() as response:
                 self.assertEqual(response.status, 200)
                 self.assertIn("text/event-stream", response.headers["Content-Type"])
-                self.assertGreater(self.server.get("/v1/status")["now"]["running"], 0)
+                self.server.until_running()
 
     # --- Anthropic
 

@@ -131,10 +131,15 @@ class Drafts(unittest.TestCase):
         for model, who in ((NOVA, COMET), (QUASAR, "mtp")):
             server = Server(model, "--draft", who, "--local-nodes", 2, "--split", "0:1,2:out", "--link", "5ms,1Gbit")
             try:
-                usage = server.post("/v1/chat/completions", body)["usage"]
+                # How many draft tokens an answer has depends on measured times.
+                for _ in range(10):
+                    usage = server.post("/v1/chat/completions", body)["usage"]
+                    accepted = usage["completion_tokens_details"]["accepted_prediction_tokens"]
+                    if accepted > 0:
+                        break
             finally:
                 server.stop()
-            self.assertGreater(usage["completion_tokens_details"]["accepted_prediction_tokens"], 0, who)
+            self.assertGreater(accepted, 0, who)
 
     def test_on_a_node_that_goes_on_by_itself(self):
         self.check(NOVA, "ngram", "--local-nodes", 2, "--split", "0:1,2:out", "--decode", "node-2=0:out")

@@ -3,10 +3,13 @@
 """aster serve --ensemble: several models answer with one name, in every dialect."""
 import json
 import subprocess
-import time
+import sys
 import unittest
 
 from server import ASTER, NOVA, ROOT, Server, metrics_of
+
+sys.path.insert(0, str(ROOT / "tests/system"))
+from processes import wait_for  # noqa: E402
 
 PULSAR = ROOT / "models/pulsar.gguf"
 PROGRAM = "What does this program print?\nx = 5\nn = x * 8\nprint(n)"
@@ -76,10 +79,8 @@ class Ensembles(unittest.TestCase):
         return choice["message"]["content"], choice["finish_reason"]
 
     def until_idle(self):
-        end = time.monotonic() + 60
-        while any(sum(model["now"].values()) for model in self.server.get("/v1/status")["models"]):
-            self.assertLess(time.monotonic(), end, "what is not wanted any more goes on")
-            time.sleep(0.02)
+        wait_for(lambda: not any(sum(model["now"].values()) for model in self.server.get("/v1/status")["models"]),
+                 "the end of what is not wanted any more")
 
     def test_it_is_a_model_like_others(self):
         listed = {model["id"]: model for model in self.server.get("/v1/models")["data"]}
@@ -231,14 +232,19 @@ class Ensembles(unittest.TestCase):
         self.assertGreater(now["cached"], asked["prompt"])
 
     def test_a_client_that_goes_is_not_answered(self):
-        before = metrics_of(self.server)['aster_abandoned_total{model="both"}']
+        def abandoned():
+            return metrics_of(self.server)['aster_abandoned_total{model="both"}']
+
+        before = abandoned()
         connection = self.server.connect()
         body = json.dumps(chat(SUM, "both", ignore_eos=True, max_tokens=8000, stream=True))
         connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
         self.server.until_running()
         connection.close()
         self.until_idle()
-        self.assertEqual(metrics_of(self.server)['aster_abandoned_total{model="both"}'], before + 1)
+        # It is counted when nothing of it is left.
+        wait_for(lambda: abandoned() > before, "an abandoned answer")
+        self.assertEqual(abandoned(), before + 1)
         # The members answer other requests.
         self.assertIn("Answer: 40", self.said(PROGRAM, "both")[0])
 

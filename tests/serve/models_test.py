@@ -287,14 +287,15 @@ class Restart(unittest.TestCase):
             expected = server.post("/v1/completions", body)
             # Pages are written after the answers: waits for those of more than half of the prompt.
             wanted = expected["usage"]["prompt_tokens"] // self.PAGE // 2 + 1
-            end = time.monotonic() + 60
+            end = time.monotonic() + DEADLINE_S
             while len([*pathlib.Path(folder).rglob("[!.]*.rows")]) < wanted:
                 self.assertLess(time.monotonic(), end, [*pathlib.Path(folder).rglob("*")])
                 time.sleep(0.1)
 
             def in_flight(i):
                 try:
-                    server.request("POST", "/v1/completions", {"prompt": f"{i} " + story, "max_tokens": 200})
+                    server.request("POST", "/v1/completions", {"prompt": f"{i} " + story, "max_tokens": 4000,
+                                                               "ignore_eos": True})
                 except (OSError, http.client.HTTPException) as error:
                     return type(error).__name__
                 return None

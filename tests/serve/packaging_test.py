@@ -13,7 +13,7 @@ import pathlib
 import unittest
 
 from pods import Pods
-from server import ASTER, NOVA, ROOT, Server
+from server import ASTER, DEADLINE_S, NOVA, ROOT, Server
 
 try:
     import yaml
@@ -158,7 +158,7 @@ class Monitoring(unittest.TestCase):
                 server.post("/v1/completions", {"prompt": "Hello", "max_tokens": 3})
                 text = ""
                 # A request is counted once its reply has been sent.
-                end = time.monotonic() + 60
+                end = time.monotonic() + DEADLINE_S
                 while "aster_http_requests_total{" not in text and time.monotonic() < end:
                     text = server.request("GET", "/metrics")[2].decode()
             finally:

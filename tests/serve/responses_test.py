@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from server import NOVA, Server
+from server import DEADLINE_S, NOVA, Server
 
 FIRST = "What is the capital of France?"
 SECOND = "And how much is 12 * 7?"
@@ -77,7 +77,7 @@ class Stored(unittest.TestCase):
             self.request("GET", f"/v1/responses/{one}")
 
     def until(self, identifier, *states):
-        end = time.monotonic() + 60
+        end = time.monotonic() + DEADLINE_S
         while True:
             response = self.request("GET", f"/v1/responses/{identifier}")
             if response["status"] in states:
@@ -86,7 +86,7 @@ class Stored(unittest.TestCase):
             time.sleep(0.02)
 
     def start_long(self, expected=200):
-        return self.ask(expected, input="Tell me a story.", background=True, max_output_tokens=4000, ignore_eos=True)
+        return self.ask(expected, input="Tell me a story.", background=True, max_output_tokens=8000, ignore_eos=True)
 
     def test_in_the_background(self):
         whole = self.ask(input=FIRST)
@@ -118,7 +118,7 @@ class Stored(unittest.TestCase):
         self.request("DELETE", f"/v1/responses/{running[0]}")
         for one in running[1:]:
             self.request("POST", f"/v1/responses/{one}/cancel")
-        end = time.monotonic() + 60
+        end = time.monotonic() + DEADLINE_S
         while self.request("GET", "/v1/status")["now"]["running"] > 0:
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
