@@ -67,6 +67,7 @@ function write(change: (store: IDBObjectStore) => void, id: string): void {
   const transaction = database.transaction(storeName, 'readwrite');
   change(transaction.objectStore(storeName));
   transaction.oncomplete = () => others?.postMessage(id);
+  transaction.commit();  // at once, as the page may be closed
 }
 
 export function save(one: Conversation): void {

@@ -414,11 +414,12 @@ Status Announce(const Names& names, bool is_protected, std::string_view address,
   return console.Flush();
 }
 
-// Waits until the last replies are sent.
-void AwaitReplies(const serve::HttpServer& server) {
+// Waits until the last replies are sent, at most until the end of the grace, or for two seconds.
+void AwaitReplies(const serve::HttpServer& server, const std::atomic<int64_t>& grace_end_ns) {
   SystemClock clock;
   const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
-  while (server.busy_count() > 0 && clock.NowNs() < end_ns) clock.SleepFor(10 * kNsPerMs);
+  while (server.busy_count() > 0 && clock.NowNs() < std::max(end_ns, grace_end_ns.load()))
+    clock.SleepFor(10 * kNsPerMs);
 }
 
 Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndSignals& signals,
@@ -483,7 +484,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndS
   }
   RunLoops(all, ensembles,
            [&] { return std::max<int64_t>(0, grace_end_ns.load() - clock.NowNs()); });
-  AwaitReplies(server);
+  AwaitReplies(server, grace_end_ns);
   signals.Unwatch();
   for (const auto& served : all) TRY(served->opened->Save());
   console.Note("goodbye");
