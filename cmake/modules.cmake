@@ -138,7 +138,8 @@ function(aster_unit_tests name)
     set(runs 4)
   endif()
   if(NOT runs)
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
+    # NO_PRETTY_VALUES: what follows NAME/ is what --gtest_filter= takes.
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
       PROPERTIES LABELS unit TIMEOUT 600)
     return()
   endif()

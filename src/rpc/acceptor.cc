@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "rpc/input_limit.h"
 
 namespace aster::rpc {
 namespace {
@@ -100,6 +101,7 @@ std::optional<RemotePeer> RemotePeer::FromText(std::string_view text) {
 
 Result<net::Endpoint> Acceptor::Listen(const net::Endpoint& endpoint) {
   listeners_.push_back(TRY(net::Listen(endpoint)));
+  KeepStarts(listeners_.back());
   return net::LocalEndpoint(listeners_.back());
 }
 
@@ -125,7 +127,11 @@ void Acceptor::Stop() {
 
 void Acceptor::Admit(const RemotePeer& peer) {
   const MutexLock lock(mu_);
-  for (Watched& each : watched_) each.is_admitted |= each.peer == peer;
+  for (Watched& each : watched_) {
+    if (each.is_admitted || each.peer != peer) continue;
+    each.is_admitted = true;
+    EndInputLimit(each.socket);
+  }
 }
 
 void Acceptor::Main() {
@@ -186,6 +192,8 @@ Status Acceptor::AcceptOne(const net::Socket& listener, bool& is_last) {
   if (!remote.ok()) return Ok();  // already closed
   const int given = fcntl(socket.descriptor(), F_DUPFD_CLOEXEC, 0);
   if (given < 0) return SystemError(errno, "a second descriptor of a connection");
+  // Where the system cannot, only EndFlooding ends it, which may be late on a busy machine.
+  LimitInput(socket, options_.max_bytes);
   {
     const MutexLock lock(mu_);
     MakeRoom();

@@ -26,7 +26,7 @@ namespace aster::rpc {
 struct AcceptorOptions {
   size_t max_unauthenticated = 32;
   int64_t patience_ns = 5 * kNsPerSecond;  // how long a connection may be unauthenticated
-  uint64_t max_bytes = 512 << 10;          // received meanwhile: twice the largest request
+  uint32_t max_bytes = 512 << 10;          // received meanwhile: twice the largest request
 };
 
 // The other end of a connection. IPv4 addresses are written as IPv6 ones.
