@@ -47,8 +47,9 @@ target_compile_options(aster_options INTERFACE
 
 if(ASTER_SANITIZE)
   # The vptr check tests by a pipe whether an object is readable: without free descriptors it reports correct objects.
+  # What the object-size check finds, the address sanitizer finds, too; it takes a fifth of the time of compiling.
   target_compile_options(aster_options INTERFACE
-    -fsanitize=${ASTER_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all)
+    -fsanitize=${ASTER_SANITIZE} -fno-sanitize=vptr,object-size -fno-sanitize-recover=all)
   target_link_options(aster_options INTERFACE -fsanitize=${ASTER_SANITIZE})
 endif()
 if(ASTER_SANITIZE MATCHES address)
