@@ -87,11 +87,22 @@ class Drafts(unittest.TestCase):
                 server.stop()
         return cls.plain[model]
 
+    def accepts_drafts(self, server, **more):
+        """How many draft tokens an answer has depends on measured times, so that one may have none."""
+        body = {"messages": STORY, "seed": 3, "temperature": 0, "max_tokens": 48, **more}
+        for _ in range(10):
+            usage = server.post("/v1/chat/completions", body)["usage"]
+            if usage["completion_tokens_details"]["accepted_prediction_tokens"] > 0:
+                return True
+        return False
+
     def check(self, model, who, *options):
         expected = self.answer_without_drafts(model)
         server = Server(model, "--draft", who, *options)
         try:
             said, drafts = everything(server)
+            if who != "ngram":
+                self.assertTrue(drafts["accepted_prediction_tokens"] > 0 or self.accepts_drafts(server))
             values = metrics_of(server)
             status = server.get("/v1/status")["since_start"]
         finally:
@@ -104,8 +115,6 @@ class Drafts(unittest.TestCase):
         self.assertGreaterEqual(right, drafts["accepted_prediction_tokens"])
         self.assertGreaterEqual(made - right, drafts["rejected_prediction_tokens"])
         self.assertGreaterEqual(made, right)
-        if who != "ngram":
-            self.assertGreater(drafts["accepted_prediction_tokens"], 0)
 
     def test_by_the_model_itself(self):
         self.check(QUASAR, "mtp")
@@ -117,8 +126,9 @@ class Drafts(unittest.TestCase):
         self.check(NOVA, COMET)
 
     def test_on_nodes(self):
-        self.check(QUASAR, "mtp", "--local-nodes", 2, "--split", "0:1,2:out")
-        self.check(NOVA, COMET, "--local-nodes", 2, "--split", "0:1,2:out")
+        # The nodes are so far apart that draft tokens pay.
+        for model, who in ((QUASAR, "mtp"), (NOVA, COMET)):
+            self.check(model, who, "--local-nodes", 2, "--split", "0:1,2:out", "--link", "5ms,1Gbit")
 
     def test_a_form_on_nodes(self):
         """Draft tokens of a constrained answer are accepted there, too."""
@@ -127,19 +137,12 @@ class Drafts(unittest.TestCase):
         schema = {"type": "object", "properties": {"story": {"type": "string", "minLength": 400}},
                   "required": ["story"]}
         form = {"type": "json_schema", "json_schema": {"name": "story", "schema": schema}}
-        body = {"messages": STORY, "seed": 3, "temperature": 0, "response_format": form, "max_tokens": 200}
         for model, who in ((NOVA, COMET), (QUASAR, "mtp")):
             server = Server(model, "--draft", who, "--local-nodes", 2, "--split", "0:1,2:out", "--link", "5ms,1Gbit")
             try:
-                # How many draft tokens an answer has depends on measured times.
-                for _ in range(10):
-                    usage = server.post("/v1/chat/completions", body)["usage"]
-                    accepted = usage["completion_tokens_details"]["accepted_prediction_tokens"]
-                    if accepted > 0:
-                        break
+                self.assertTrue(self.accepts_drafts(server, response_format=form, max_tokens=200), who)
             finally:
                 server.stop()
-            self.assertGreater(accepted, 0, who)
 
     def test_on_a_node_that_goes_on_by_itself(self):
         self.check(NOVA, "ngram", "--local-nodes", 2, "--split", "0:1,2:out", "--decode", "node-2=0:out")
@@ -170,11 +173,11 @@ class Drafts(unittest.TestCase):
         drafted = Server(NOVA, QUASAR, "--draft", "mtp")
         try:
             for model in ("nova", "quasar"):
+                # At first: what does not pay is tried less and less.
+                self.assertEqual(self.accepts_drafts(drafted, model=model), model == "quasar")
                 body = {"model": model, "messages": STORY, "max_tokens": 32, "temperature": 0}
                 answer = drafted.post("/v1/chat/completions", body)
                 self.assertEqual(answer["choices"], plain.post("/v1/chat/completions", body)["choices"])
-                details = answer["usage"]["completion_tokens_details"]
-                self.assertEqual(details["accepted_prediction_tokens"] > 0, model == "quasar")
         finally:
             plain.stop()
             self.assertIn("nova", drafted.stop())
