@@ -5,8 +5,10 @@
 # linked into a folder of their own, so that no other system header is found.
 
 set(ASTER_CROSS_MODULES base gguf quant kernels kv compute model)
-# Of the model's tests only those that compare bits with results of other processors.
-set(ASTER_TEST_FILTER_model "--gtest_filter=Known/SameBits*")
+# Of the model's tests only those that compare bits with results of other processors, without models that take long to
+# write in qemu and whose operations others have, too; kernels_test has products of every type.
+string(CONCAT ASTER_TEST_FILTER_model "--gtest_filter=Known/SameBits*-*IQ2_XXS:*/deepseek32*:*/glm4moe*:*/mimo2*"
+  ":*/minimaxm2*:*/qwen35Q*")
 
 set(headers "${CMAKE_BINARY_DIR}/headers")
 file(MAKE_DIRECTORY "${headers}")
